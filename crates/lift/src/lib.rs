@@ -5,7 +5,7 @@
 pub mod flags;
 mod op;
 mod reg;
-mod vector;
+pub mod vector;
 
 pub use op::*;
 pub use reg::{Reg, SLOTS};
