@@ -40,7 +40,7 @@ impl VectorOp {
             VectorOp::Unpack(half, size) => {
                 let bytes = size.bytes() as u8;
                 let source = byte / (2 * bytes) * bytes + byte % bytes + half.first_byte();
-                if byte / bytes % 2 == 0 { only_a(1 << source) } else { only_b(1 << source) }
+                if (byte / bytes).is_multiple_of(2) { only_a(1 << source) } else { only_b(1 << source) }
             }
             VectorOp::Pack(from, _) => {
                 let bytes = match from {
