@@ -81,6 +81,7 @@ impl fmt::Display for Op {
                 write!(f, "flags = {}.{} {a}, {b}, {c}", lower(kind), bits(size))
             }
             Op::ReadFlags { dst } => write!(f, "{dst} = flags"),
+            Op::Carry { dst } => write!(f, "{dst} = carry"),
             Op::Test { condition, dst } => write!(f, "{dst} = test {}", lower(condition)),
             Op::IsZero { size, dst, src } => write!(f, "{dst} = iszero.{} {src}", bits(size)),
             Op::Select { size, dst, condition, yes, no } => {

@@ -1,7 +1,7 @@
 //! Addition to division, logic, comparison, and the compare-and-exchange family.
 
 use super::Lifter;
-use crate::{Binary, Condition, FlagKind, Op, Reg, Size, Unary, Value};
+use crate::{Binary, FlagKind, Op, Reg, Size, Unary, Value};
 use iced_x86::{Mnemonic, OpKind};
 
 pub(super) fn lift(l: &mut Lifter) -> bool {
@@ -80,7 +80,7 @@ fn exclusive_or(l: &mut Lifter) {
 fn with_carry(l: &mut Lifter, function: Binary, kind: FlagKind) {
     let size = l.size(0);
     let (a, b) = (l.read_reg(0), l.read(1));
-    let carry = l.test(Condition::Below);
+    let carry = l.carry();
     let partial = l.binary(function, size, a, b);
     let dst = l.temp();
     l.emit(Op::Binary { function, size, dst, a: partial, b: carry.into() });
@@ -111,7 +111,7 @@ fn test(l: &mut Lifter) {
 fn step(l: &mut Lifter, function: Binary, kind: FlagKind) {
     let size = l.size(0);
     let a = l.read_reg(0);
-    let carry = l.test(Condition::Below);
+    let carry = l.carry();
     let one = Value::Const(1);
     let dst = l.target(0);
     let record = Op::Flags { kind, size, a, b: one, c: carry };

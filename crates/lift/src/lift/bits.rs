@@ -1,7 +1,7 @@
 //! Shifts, rotates, bit tests, bit scans.
 
 use super::Lifter;
-use crate::{Address, Binary, Condition, FlagKind, Op, Reg, Size, Ternary, Unary, Value};
+use crate::{Address, Binary, FlagKind, Op, Reg, Size, Ternary, Unary, Value};
 use iced_x86::{Mnemonic, OpKind};
 
 pub(super) fn lift(l: &mut Lifter) -> bool {
@@ -66,7 +66,7 @@ fn rotate_carry(l: &mut Lifter, function: Ternary, kind: FlagKind) {
         Value::Reg(reg) => reg,
         constant => l.copy(constant),
     };
-    let c = l.test(Condition::Below);
+    let c = l.carry();
     let dst = l.temp();
     l.emit(Op::Ternary { function, size, dst, a, b, c: c.into() });
     finish_with_flags(l, dst, Op::Flags { kind, size, a, b: b.into(), c });

@@ -210,6 +210,12 @@ impl Lifter<'_> {
         dst
     }
 
+    pub(crate) fn carry(&mut self) -> Reg {
+        let dst = self.temp();
+        self.emit(Op::Carry { dst });
+        dst
+    }
+
     pub(crate) fn test(&mut self, condition: crate::Condition) -> Reg {
         let dst = self.temp();
         self.emit(Op::Test { condition, dst });

@@ -3,7 +3,7 @@
 use super::Lifter;
 use super::movement::{move_stack, push_value};
 use crate::flags::{CF, DF};
-use crate::{Address, Binary, Condition, FlagKind, Helper, Op, Reg, Size, Trap, Value};
+use crate::{Address, Binary, FlagKind, Helper, Op, Reg, Size, Trap, Value};
 use iced_x86::Mnemonic;
 
 /// AC and ID: what popf may change besides the arithmetic and direction flags. (NT as well, but
@@ -25,7 +25,8 @@ pub(super) fn lift(l: &mut Lifter) -> bool {
             set_carry(l, one);
         }
         Cmc => {
-            let complement = l.test(Condition::AboveOrEqual);
+            let carry = l.carry();
+            let complement = l.binary(Binary::Xor, Size::B8, carry, Value::Const(1));
             set_carry(l, complement);
         }
         Lahf => lahf(l),
