@@ -13,9 +13,9 @@ pub fn unpack<L: Lane>(half: Half, a: u128, b: u128) -> u128 {
         Half::Low => 0,
         Half::High => lanes.len() / 2,
     };
-    for n in 0..lanes.len() {
-        let from = if n % 2 == 0 { &from_a } else { &from_b };
-        lanes[n] = from.as_ref()[first + n / 2];
+    for (n, pair) in lanes.chunks_exact_mut(2).enumerate() {
+        pair[0] = from_a.as_ref()[first + n];
+        pair[1] = from_b.as_ref()[first + n];
     }
     L::join(result)
 }
