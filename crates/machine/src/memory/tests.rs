@@ -352,12 +352,22 @@ fn a_store_to_a_marked_page_is_refused_until_the_mark_is_gone() {
 }
 
 #[test]
-fn a_mark_goes_with_the_mapping() {
-    let mut memory = memory(1, Permissions::RWX);
-    memory.mark_code(BASE);
-    memory.map(zeros(BASE, 1, Permissions::RW));
-    assert_eq!(memory.take_code_change(), CodeChange::Changed);
-    assert_eq!(memory.store(BASE, 1_u8), Ok(()));
+fn a_mark_does_not_outlive_the_mapping_or_its_protection() {
+    let changes: [fn(&mut Memory); 3] = [
+        |memory| memory.map(zeros(BASE, 1, Permissions::RW)),
+        |memory| memory.protect(BASE, BASE + PAGE_SIZE, Permissions::RW).unwrap(),
+        |memory| {
+            memory.relocate(BASE, BASE + PAGE_SIZE, 2 * BASE);
+            memory.relocate(2 * BASE, 2 * BASE + PAGE_SIZE, BASE);
+        },
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut memory = memory(1, Permissions::RWX);
+        memory.mark_code(BASE);
+        change(&mut memory);
+        assert_eq!(memory.take_code_change(), CodeChange::Changed, "change {number}");
+        assert_eq!(memory.store(BASE, 1_u8), Ok(()), "change {number}");
+    }
 }
 
 #[test]
