@@ -1,0 +1,133 @@
+//! The objects of one guest together, and the questions that can be asked about them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::demangle::demangle;
+use crate::lines::{Position, SourceFrame};
+use crate::mapping::{self, Mapping, Placed};
+use crate::object_file::ObjectFile;
+use crate::symbols::{self, FoundSymbol, SymbolError};
+use crate::unwind::{self, Backtrace, Memory, Registers};
+
+/// Everything that is known about an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub address: u64,
+    /// Path of the object that is mapped there.
+    pub object: Option<Arc<str>>,
+    /// By symbol table.
+    pub function: Option<Function>,
+    /// By debug information, innermost first: each but the last is inlined into the next.
+    pub frames: Vec<SourceFrame>,
+}
+
+impl Location {
+    /// The innermost source position.
+    pub fn position(&self) -> Option<&Position> {
+        self.frames.first()?.position.as_ref()
+    }
+
+    /// The innermost function's name, from the debug information or else the symbol table.
+    pub fn function_name(&self) -> Option<&str> {
+        let from_lines = self.frames.first().and_then(|frame| frame.function.as_deref());
+        from_lines.or(self.function.as_ref().map(|function| function.name.as_str()))
+    }
+}
+
+/// The symbol that an address belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Demangled.
+    pub name: String,
+    pub start: u64,
+    /// Distance of the address from the start.
+    pub offset: u64,
+}
+
+/// The static view of what a guest has mapped.
+pub struct Program {
+    objects: Vec<ObjectFile>,
+    /// Sorted by start, without overlaps.
+    mappings: Vec<Placed>,
+}
+
+impl Program {
+    /// From the mappings of a running guest. Load addresses follow from the mappings.
+    pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
+        let mut program = Program { objects: Vec::new(), mappings: Vec::new() };
+        // One path can have had several contents in one run.
+        let mut known: HashMap<(Arc<str>, Option<usize>), usize> = HashMap::new();
+        for mapping in mappings {
+            let identity = mapping.content.as_ref().map(|content| Arc::as_ptr(content) as usize);
+            let file = *known.entry((mapping.path.clone(), identity)).or_insert_with(|| {
+                program.objects.push(ObjectFile::new(mapping.path, mapping.content));
+                program.objects.len() - 1
+            });
+            let Mapping { start, end, file_offset, .. } = mapping;
+            program.mappings.push(Placed { start, end, file_offset, file });
+        }
+        program.mappings.sort_by_key(|mapping| mapping.start);
+        program
+    }
+
+    /// One object that is not loaded anywhere, as if loaded at `bias`.
+    pub fn from_object(path: &str, content: Arc<Vec<u8>>, bias: u64) -> Program {
+        let object = ObjectFile::new(Arc::from(path), Some(content));
+        let mut mappings: Vec<Placed> = object
+            .segments()
+            .iter()
+            .map(|segment| {
+                let start = segment.address.wrapping_add(bias);
+                let end = start.saturating_add(segment.memory_size);
+                Placed { start, end, file_offset: segment.file_offset, file: 0 }
+            })
+            .collect();
+        mappings.sort_by_key(|mapping| mapping.start);
+        Program { objects: vec![object], mappings }
+    }
+
+    pub fn locate(&self, address: u64) -> Location {
+        let mut location = Location { address, object: None, function: None, frames: Vec::new() };
+        let Some(mapping) = mapping::at(&self.mappings, address) else { return location };
+        let object = &self.objects[mapping.file];
+        location.object = Some(object.path.clone());
+        let Some(bias) = mapping::bias(&self.mappings, mapping, object, address) else { return location };
+        let in_object = address.wrapping_sub(bias);
+        location.function = object.symbols().at(object, in_object).map(|symbol| Function {
+            name: demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()),
+            start: symbol.address.wrapping_add(bias),
+            offset: in_object.wrapping_sub(symbol.address),
+        });
+        location.frames = object.lines().map(|lines| lines.frames(in_object)).unwrap_or_default();
+        location
+    }
+
+    /// The symbol of this name, in any of the objects. The name can be as the compiler mangled it,
+    /// or as the source has it, with or without parameters.
+    pub fn find_symbol(&self, name: &str) -> Result<FoundSymbol, SymbolError> {
+        let placed = self.objects.iter().enumerate().filter_map(|(index, object)| {
+            let mapping = self.mappings.iter().find(|mapping| mapping.file == index)?;
+            Some((object, mapping::bias(&self.mappings, mapping, object, mapping.start)?))
+        });
+        symbols::find(placed, name)
+    }
+
+    /// The callers of a stopped guest, at most `most` frames. `read` fills the buffer from the
+    /// guest's memory, or returns false when some byte of it is not mapped.
+    pub fn backtrace(
+        &self,
+        registers: &Registers,
+        most: usize,
+        read: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) -> Backtrace {
+        unwind::backtrace(self, registers, most, &mut Memory { read })
+    }
+
+    /// The object that is mapped at `address`, and its bias.
+    pub(crate) fn place(&self, address: u64) -> Option<(&ObjectFile, u64)> {
+        let mapping = mapping::at(&self.mappings, address)?;
+        let object = &self.objects[mapping.file];
+        Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
+    }
+}
