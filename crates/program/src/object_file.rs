@@ -68,6 +68,16 @@ impl ObjectFile {
         }
     }
 
+    /// Whether this file was given this content. One path can have had several contents in one run,
+    /// and one content can have been read anew for each of its mappings.
+    pub fn has(&self, given: Option<&Arc<Vec<u8>>>) -> bool {
+        match (&self.given, given) {
+            (Some(mine), Some(other)) => Arc::ptr_eq(mine, other) || mine == other,
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
     /// Empty when the file cannot be read.
     pub fn content(&self) -> &Arc<Vec<u8>> {
         self.content.get_or_init(|| match &self.given {
@@ -97,6 +107,15 @@ impl ObjectFile {
 
     pub fn call_frames(&self) -> &CallFrames {
         self.call_frames.get_or_init(|| CallFrames::new(self))
+    }
+
+    /// What the file has at this address of the object, up to the end of the segment.
+    pub fn bytes_at(&self, address: u64) -> Option<&[u8]> {
+        let segment = self.segments().iter().find(|segment| segment.contains(address))?;
+        let offset = usize::try_from(segment.file_offset).ok()?;
+        let size = usize::try_from(segment.file_size).ok()?;
+        let file = self.content().get(offset..)?;
+        file.get(..size.min(file.len()))?.get(usize::try_from(address - segment.address).ok()?..)
     }
 
     /// Whether code can be at this address of the object.
@@ -143,14 +162,13 @@ fn segments(content: &[u8]) -> Option<Vec<Segment>> {
     if header.e_machine(endian) != EM_X86_64 {
         return None;
     }
-    let loadable = header.program_headers(endian, content).ok()?.iter().filter_map(|segment| {
-        (segment.p_type(endian) == PT_LOAD).then(|| Segment {
-            file_offset: segment.p_offset(endian),
-            file_size: segment.p_filesz(endian),
-            address: segment.p_vaddr(endian),
-            memory_size: segment.p_memsz(endian),
-            executable: segment.p_flags(endian) & PF_X != 0,
-        })
+    let headers = header.program_headers(endian, content).ok()?.iter();
+    let loadable = headers.filter(|header| header.p_type(endian) == PT_LOAD).map(|header| Segment {
+        file_offset: header.p_offset(endian),
+        file_size: header.p_filesz(endian),
+        address: header.p_vaddr(endian),
+        memory_size: header.p_memsz(endian),
+        executable: header.p_flags(endian) & PF_X != 0,
     });
     Some(loadable.take(MOST_SEGMENTS).collect())
 }

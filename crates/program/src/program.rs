@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use machine::Backing;
+
 use crate::demangle::demangle;
 use crate::lines::{Position, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
@@ -56,19 +58,33 @@ impl Program {
     /// From the mappings of a running guest. Load addresses follow from the mappings.
     pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
         let mut program = Program { objects: Vec::new(), mappings: Vec::new() };
-        // One path can have had several contents in one run.
-        let mut known: HashMap<(Arc<str>, Option<usize>), usize> = HashMap::new();
-        for mapping in mappings {
-            let identity = mapping.content.as_ref().map(|content| Arc::as_ptr(content) as usize);
-            let file = *known.entry((mapping.path.clone(), identity)).or_insert_with(|| {
-                program.objects.push(ObjectFile::new(mapping.path, mapping.content));
+        let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
+        for Mapping { start, end, file_offset, path, content } in mappings {
+            let same_path = by_path.entry(path.clone()).or_default();
+            let known = same_path.iter().copied().find(|file| program.objects[*file].has(content.as_ref()));
+            let file = known.unwrap_or_else(|| {
+                program.objects.push(ObjectFile::new(path, content));
+                same_path.push(program.objects.len() - 1);
                 program.objects.len() - 1
             });
-            let Mapping { start, end, file_offset, .. } = mapping;
             program.mappings.push(Placed { start, end, file_offset, file });
         }
         program.mappings.sort_by_key(|mapping| mapping.start);
         program
+    }
+
+    /// From the memory of a guest.
+    pub fn from_memory(memory: &machine::Memory) -> Program {
+        Program::from_mappings(memory.regions().iter().filter_map(|region| match &region.backing {
+            Backing::Bytes { content, offset } => Some(Mapping {
+                start: region.start,
+                end: region.end,
+                file_offset: *offset,
+                path: region.name.clone(),
+                content: Some(content.clone()),
+            }),
+            Backing::Zero => None,
+        }))
     }
 
     /// One object that is not loaded anywhere, as if loaded at `bias`.
@@ -111,6 +127,13 @@ impl Program {
             Some((object, mapping::bias(&self.mappings, mapping, object, mapping.start)?))
         });
         symbols::find(placed, name)
+    }
+
+    /// What the object's file has at `address`, up to the end of the segment: the code as it was
+    /// before anybody wrote to it.
+    pub fn file_bytes(&self, address: u64) -> Option<&[u8]> {
+        let (object, bias) = self.place(address)?;
+        object.bytes_at(address.wrapping_sub(bias))
     }
 
     /// The callers of a stopped guest, at most `most` frames. `read` fills the buffer from the
