@@ -3,6 +3,7 @@
 //! .eh_frame and .debug_frame are indexed once by a walk over the section, so that the binary
 //! search table in .eh_frame_hdr, which may be missing or wrong, is not needed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use gimli::{
@@ -43,9 +44,9 @@ impl CallFrames {
         CallFrames { tables: found.filter_map(|(kind, content)| Table::new(kind, content)).collect() }
     }
 
-    /// Whether some entry covers this address of the object.
-    pub fn covers(&self, address: u64) -> bool {
-        self.tables.iter().any(|table| table.entry(address).is_some())
+    /// The entry that covers this address of the object: as a rule, the function that it is in.
+    pub fn range(&self, address: u64) -> Option<Range<u64>> {
+        self.tables.iter().find_map(|table| table.entry(address)).map(|entry| entry.start..entry.end)
     }
 
     /// The caller's registers, when those of a function at `address` are `registers`. `bias` is
@@ -58,7 +59,7 @@ impl CallFrames {
         memory: &mut Memory,
     ) -> Option<Caller> {
         self.tables.iter().find_map(|table| {
-            let offset = table.entry(address)?;
+            let offset = table.entry(address)?.offset;
             match table.kind {
                 Kind::EhFrame => {
                     let mut section = EhFrame::new(&table.data, LittleEndian);
@@ -122,11 +123,10 @@ impl Table {
         Some(Table { kind, data, bases, entries })
     }
 
-    /// Section offset of the entry that covers `address`.
-    fn entry(&self, address: u64) -> Option<usize> {
+    fn entry(&self, address: u64) -> Option<&Entry> {
         let after = self.entries.partition_point(|entry| entry.start <= address);
         let before = self.entries.get(..after)?.iter().rev().take(MOST_OVERLAPPING);
-        before.into_iter().find(|entry| address < entry.end).map(|entry| entry.offset)
+        before.into_iter().find(|entry| address < entry.end)
     }
 }
 

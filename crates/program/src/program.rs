@@ -87,8 +87,9 @@ impl Program {
         }))
     }
 
-    /// One object that is not loaded anywhere, as if loaded at `bias`.
-    pub fn from_object(path: &str, content: Arc<Vec<u8>>, bias: u64) -> Program {
+    /// One object that is not loaded anywhere, as if loaded at `bias`; `None` when it is no x86-64
+    /// ELF file with something to load.
+    pub fn from_object(path: &str, content: Arc<Vec<u8>>, bias: u64) -> Option<Program> {
         let object = ObjectFile::new(Arc::from(path), Some(content));
         let mut mappings: Vec<Placed> = object
             .segments()
@@ -100,7 +101,7 @@ impl Program {
             })
             .collect();
         mappings.sort_by_key(|mapping| mapping.start);
-        Program { objects: vec![object], mappings }
+        (!mappings.is_empty()).then(|| Program { objects: vec![object], mappings })
     }
 
     pub fn locate(&self, address: u64) -> Location {
@@ -127,6 +128,18 @@ impl Program {
             Some((object, mapping::bias(&self.mappings, mapping, object, mapping.start)?))
         });
         symbols::find(placed, name)
+    }
+
+    /// Start and size of the function that `address` belongs to, by its symbol or, in a stripped object,
+    /// by its call frame information.
+    pub fn function_at(&self, address: u64) -> Option<(u64, u64)> {
+        let (object, bias) = self.place(address)?;
+        let in_object = address.wrapping_sub(bias);
+        let by_symbol = object.symbols().at(object, in_object).map(|symbol| (symbol.address, symbol.size));
+        let by_frames =
+            || object.call_frames().range(in_object).map(|range| (range.start, range.end - range.start));
+        let (start, size) = by_symbol.or_else(by_frames)?;
+        Some((start.wrapping_add(bias), size))
     }
 
     /// What the object's file has at `address`, up to the end of the segment: the code as it was

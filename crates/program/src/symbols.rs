@@ -35,7 +35,7 @@ pub enum SymbolError {
     NotFound { name: String, close: Vec<String> },
     #[error("{} symbols are called {name}; give one's address instead:{}", .candidates.len(), list(.candidates))]
     Ambiguous { name: String, candidates: Vec<FoundSymbol> },
-    #[error("the program has no symbols (it is stripped); give an address instead of {name}")]
+    #[error("no symbol is called {name}: the program is stripped; give an address (0x…) instead")]
     Stripped { name: String },
 }
 
@@ -43,6 +43,8 @@ pub enum SymbolError {
 pub(crate) struct NamedSymbol<'a> {
     pub name: &'a str,
     pub address: u64,
+    /// As the table says, or up to the next symbol.
+    pub size: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,18 +71,19 @@ struct Symbol {
 pub(crate) struct SymbolTable {
     /// Sorted by address; of those at one address the best comes last.
     symbols: Vec<Symbol>,
+    /// There is no full table, only, perhaps, what the dynamic linker needs.
+    is_stripped: bool,
 }
 
 impl SymbolTable {
     pub fn new(object: &ObjectFile) -> SymbolTable {
         let mut symbols = Vec::new();
         let content = object.content();
-        let has_own = collect(content, false, true, &mut symbols);
-        if !has_own && let Some(debug) = object.debug_content() {
-            collect(debug, true, true, &mut symbols);
+        let mut is_stripped = !collect(content, false, true, &mut symbols);
+        if is_stripped && let Some(debug) = object.debug_content() {
+            is_stripped = !collect(debug, true, true, &mut symbols);
         }
         collect(content, false, false, &mut symbols);
-        let mut table = SymbolTable { symbols: Vec::new() };
         symbols.sort_by(|a, b| {
             let merit = |symbol: &Symbol| {
                 let name = name(object, symbol);
@@ -96,20 +99,23 @@ impl SymbolTable {
             let names = || name(object, b).cmp(name(object, a));
             a.address.cmp(&b.address).then_with(|| merit(a).cmp(&merit(b))).then_with(names)
         });
-        table.symbols = symbols;
-        table
+        SymbolTable { symbols, is_stripped }
     }
 
     /// The symbol that `address` belongs to.
     pub fn at<'a>(&self, object: &'a ObjectFile, address: u64) -> Option<NamedSymbol<'a>> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= address);
         let before = self.symbols.get(..after)?;
-        let reaching =
-            before.iter().rev().take(MOST_NESTED).find(|symbol| address - symbol.address < symbol.size);
+        let mut nested = (0..after).rev().take(MOST_NESTED);
+        let reaching = nested.find(|index| address - before[*index].address < before[*index].size);
         // Hand-written assembly has symbols without sizes.
-        let nearest = || before.last().filter(|symbol| symbol.size == 0 && address < symbol.limit);
-        let symbol = reaching.or_else(nearest)?;
-        Some(NamedSymbol { name: name(object, symbol), address: symbol.address })
+        let nearest = || {
+            let last = before.last()?;
+            (last.size == 0 && address < last.limit).then_some(after - 1)
+        };
+        let index = reaching.or_else(nearest)?;
+        let symbol = &before[index];
+        Some(NamedSymbol { name: name(object, symbol), address: symbol.address, size: self.extent(index) })
     }
 
     /// The size by the table, or the distance to the next symbol.
@@ -138,7 +144,7 @@ pub(crate) fn find<'a>(
         found = matching(&objects, &is_demangled);
     }
     match found.len() {
-        0 if objects.iter().all(|(object, _)| object.symbols().symbols.is_empty()) => {
+        0 if objects.iter().all(|(object, _)| object.symbols().is_stripped) => {
             Err(SymbolError::Stripped { name: wanted.to_owned() })
         }
         0 => Err(SymbolError::NotFound { name: wanted.to_owned(), close: close_names(&objects, wanted) }),

@@ -153,7 +153,7 @@ fn caller(program: &Program, frame: &Frame, memory: &mut Memory) -> Result<Frame
         if let Some(found) = frames.caller(address, bias, &frame.registers, memory) {
             return by_tables(stack, found);
         }
-        if frames.covers(address) {
+        if frames.range(address).is_some() {
             return Err(End::Broken);
         }
     }

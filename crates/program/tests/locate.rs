@@ -150,6 +150,17 @@ fn a_stripped_program_says_that_it_has_no_symbols() {
     assert_eq!(error, SymbolError::Stripped { name: "outer".into() });
 }
 
+#[test]
+fn functions_of_a_stripped_program_have_bounds_by_their_call_frames() {
+    let scratch = Scratch::new("bounds");
+    let path = scratch.compile("gcc", "bounds.c", C_SOURCE, &[]);
+    let whole = open(&path);
+    let symbol = whole.find_symbol("outer").unwrap();
+    assert_eq!(whole.function_at(symbol.address + 3), Some((symbol.address, symbol.size)));
+    run(Command::new("strip").arg(&path));
+    assert_eq!(open(&path).function_at(symbol.address + 3), Some((symbol.address, symbol.size)));
+}
+
 /// The mappings that the kernel makes for a PIE's segments, at `bias`.
 fn kernel_mappings(path: &Path, bias: u64) -> Vec<Mapping> {
     use object::read::elf::{FileHeader, ProgramHeader};

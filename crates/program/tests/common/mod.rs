@@ -44,10 +44,10 @@ pub fn run(command: &mut Command) {
 
 /// The static view of a program that is not loaded.
 pub fn open(path: &Path) -> Program {
-    open_bytes(path, std::fs::read(path).unwrap())
+    open_bytes(path, std::fs::read(path).unwrap()).unwrap()
 }
 
-pub fn open_bytes(path: &Path, content: Vec<u8>) -> Program {
+pub fn open_bytes(path: &Path, content: Vec<u8>) -> Option<Program> {
     Program::from_object(path.to_str().unwrap(), Arc::new(content), 0)
 }
 
