@@ -325,7 +325,7 @@ impl FileSystem {
     }
 
     /// The text of a link in /proc/self/fd.
-    fn describe_descriptor(&self, descriptor: i32) -> Result<Vec<u8>, Errno> {
+    pub(super) fn describe_descriptor(&self, descriptor: i32) -> Result<Vec<u8>, Errno> {
         let target = self.target_of_descriptor(descriptor)?;
         let Target::Node(inode) = target else {
             let stat = self.stat(target)?;

@@ -30,7 +30,7 @@ impl Hash for FileSystem {
             (id, pipe.readers, pipe.writers, pipe.len()).hash(state);
             pipe.contents().for_each(|byte| byte.hash(state));
         }
-        (self.working_directory, self.umask, self.random.state(), self.terminal).hash(state);
+        (self.working_directory, self.umask, &self.random, self.terminal).hash(state);
     }
 }
 
@@ -38,9 +38,7 @@ fn hash_node<H: Hasher>(node: &Node, state: &mut H) {
     (node.mode(), node.user, node.group, node.links, node.modification, node.change, node.access).hash(state);
     match &node.kind {
         // Whether the host's bytes are at hand or would be read again makes no difference.
-        Kind::File(Data::Resident(content)) if node.origin.is_none() || !content.is_base() => {
-            content.hash(state)
-        }
+        Kind::File(Data::Resident(content)) if node.changed => content.hash(state),
         Kind::File(_) | Kind::Device(_) | Kind::Generated(_) | Kind::Foreign { .. } => {}
         Kind::Symlink(target) => target.hash(state),
         Kind::Directory(directory) | Kind::DescriptorDirectory(directory) => {

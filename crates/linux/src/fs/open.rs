@@ -41,7 +41,12 @@ impl FileSystem {
         }
         self.free_descriptor(0)?;
         let exclusive = flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL;
-        let follow = if flags & O_NOFOLLOW != 0 || exclusive { Follow::No } else { Follow::Yes };
+        let follow = match (flags & O_CREAT != 0, flags & O_NOFOLLOW != 0 || exclusive) {
+            (false, false) => Follow::Yes,
+            (false, true) => Follow::No,
+            (true, false) => Follow::UnlessSlash,
+            (true, true) => Follow::Never,
+        };
         let found = self.walk(at, follow)?;
         if flags & O_CREAT != 0 {
             if found.slash {

@@ -1,7 +1,7 @@
 //! The bytes of /dev/urandom and getrandom: a fixed stream, so that every run draws the same.
 
 /// SplitMix64. It need not be unpredictable, only equally distributed and the same each time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct RandomStream {
     state: u64,
 }
@@ -20,10 +20,6 @@ impl RandomStream {
         }
         bytes.truncate(count);
         bytes
-    }
-
-    pub(super) fn state(&self) -> u64 {
-        self.state
     }
 
     fn next(&mut self) -> u64 {

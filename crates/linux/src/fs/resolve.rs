@@ -33,7 +33,9 @@ pub enum Follow {
     Yes,
     /// Only when the path goes on with a slash.
     No,
-    /// Not even then: the name itself is to be made, moved or removed.
+    /// Only when no slash follows: the link's target is to be made, and that will be no directory.
+    UnlessSlash,
+    /// The name itself is to be made, moved or removed.
     Never,
 }
 
@@ -174,6 +176,7 @@ impl FileSystem {
             let follow_this = match follow {
                 Follow::Yes => true,
                 Follow::No => !is_last || component.slash,
+                Follow::UnlessSlash => !is_last || !component.slash,
                 Follow::Never => !is_last,
             };
             let target = match looked {

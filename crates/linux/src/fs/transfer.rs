@@ -125,25 +125,6 @@ impl FileSystem {
         Ok(position)
     }
 
-    /// The whole content of a file, for mapping it into memory.
-    pub fn content_for_mapping(&mut self, descriptor: i32) -> Result<Arc<Vec<u8>>, Errno> {
-        let (_, file) = self.file(descriptor)?;
-        if file.flags & O_PATH != 0 {
-            return Err(Errno::EBADF);
-        }
-        if !file.readable() {
-            return Err(Errno::EACCES);
-        }
-        match file.object {
-            Object::Node(inode) => match self.tree.node(inode)?.kind {
-                Kind::File(_) => self.tree.content(inode)?.contiguous(),
-                Kind::Device(Device::Zero) => Ok(Arc::new(Vec::new())),
-                _ => Err(Errno::ENODEV),
-            },
-            _ => Err(Errno::ENODEV),
-        }
-    }
-
     /// How many bytes can be read without waiting; what FIONREAD says.
     pub fn available(&self, descriptor: i32) -> Result<u64, Errno> {
         let (_, file) = self.file(descriptor)?;
@@ -314,7 +295,7 @@ impl FileSystem {
         }
     }
 
-    fn write_file(
+    pub(super) fn write_file(
         &mut self,
         inode: Inode,
         offset: Option<u64>,

@@ -320,11 +320,8 @@ impl Tree {
         }
         if node.links > 0 {
             // The host's bytes can be asked again; a run over many files must not keep them all.
-            let unwritten = matches!(&node.kind, Kind::File(Data::Resident(content)) if content.is_base());
-            if unwritten
-                && node.origin.is_some()
-                && let Some(node) = self.nodes.get_mut(&inode)
-            {
+            let unwritten = matches!(&node.kind, Kind::File(Data::Resident(_))) && !node.changed;
+            if unwritten && let Some(node) = self.nodes.get_mut(&inode) {
                 node.kind = Kind::File(Data::Unread);
             }
             return;

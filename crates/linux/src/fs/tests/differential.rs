@@ -2,6 +2,7 @@
 //! same results, the same tree. The host's kernel is the oracle; nothing here knows what is right.
 
 use std::ffi::CString;
+use std::os::fd::AsRawFd;
 
 use super::*;
 
@@ -155,13 +156,19 @@ fn describe(mode: u32, links: u64, size: u64) -> Vec<u8> {
     }
 }
 
+/// The host's side. Its paths start at an open directory, as the overlay's start at the working directory: what
+/// is above does not matter then.
 struct Real {
-    base: PathBuf,
+    base: fs::File,
 }
 
 impl Real {
+    fn new(base: &Path) -> Real {
+        Real { base: fs::File::open(base).unwrap() }
+    }
+
     fn path(&self, path: &str) -> CString {
-        CString::new([self.base.as_os_str().as_bytes(), b"/", path.as_bytes()].concat()).unwrap()
+        CString::new(format!("/proc/self/fd/{}/{path}", self.base.as_raw_fd())).unwrap()
     }
 
     /// SAFETY of the calls below: all pointers are to strings and buffers that live through the call.
@@ -269,7 +276,7 @@ fn nested(scratch: &Scratch) -> PathBuf {
 
 /// The same small random tree on both sides.
 fn populate(base: &Path, seed: u64) {
-    let real = Real { base: base.to_path_buf() };
+    let real = Real::new(base);
     let mut random = Random(seed);
     for _ in 0..60 {
         // Unreadable files of the host stay unreadable for us, whatever the overlay's mode says.
@@ -316,9 +323,10 @@ fn host_umask() -> u32 {
 
 fn compare(seed: u64, steps: usize, credentials: Credentials) {
     let (ours, theirs) = (Scratch::new(), Scratch::new());
-    let (lower, real) = (nested(&ours), Real { base: nested(&theirs) });
+    let (lower, base) = (nested(&ours), nested(&theirs));
     populate(&lower, seed);
-    populate(&real.base, seed);
+    populate(&base, seed);
+    let real = Real::new(&base);
     let before = ours.tree();
     let mut setup = ours.setup();
     setup.credentials = credentials;
