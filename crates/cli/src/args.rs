@@ -1,8 +1,10 @@
 //! What can be typed. These definitions are the one source of `--help`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 use crate::exit_code;
@@ -50,7 +52,7 @@ pub struct RunArguments {
     /// The program gets the environment that whydunit was started with, as natively;
     /// this adds to it, or overrides. The environment is part of what a run depends on:
     /// for a run that does not depend on yours, use `env -i whydunit run --env …`.
-    #[arg(long = "env", verbatim_doc_comment, value_name = "NAME=VALUE", value_parser = environment_entry)]
+    #[arg(long = "env", verbatim_doc_comment, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(environment_entry))]
     pub environment: Vec<EnvironmentEntry>,
 
     /// Stop after so many instructions; K, M and G stand for thousands, millions, billions
@@ -102,16 +104,18 @@ pub struct DumpOps {
 /// `NAME=VALUE`, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentEntry {
-    pub name: String,
-    pub value: String,
+    pub name: OsString,
+    pub value: OsString,
 }
 
-fn environment_entry(text: &str) -> Result<EnvironmentEntry, String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => {
-            Ok(EnvironmentEntry { name: name.to_owned(), value: value.to_owned() })
+fn environment_entry(text: OsString) -> Result<EnvironmentEntry, &'static str> {
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        Some(at) if at > 0 => {
+            let part = |bytes| OsStr::from_bytes(bytes).to_owned();
+            Ok(EnvironmentEntry { name: part(&bytes[..at]), value: part(&bytes[at + 1..]) })
         }
-        _ => Err("it has the form NAME=VALUE".to_owned()),
+        _ => Err("it has the form NAME=VALUE"),
     }
 }
 
@@ -161,11 +165,11 @@ mod tests {
 
     #[test]
     fn an_environment_entry_has_a_name() {
-        let entry = environment_entry("A=b=c").unwrap();
-        assert_eq!((entry.name.as_str(), entry.value.as_str()), ("A", "b=c"));
-        assert_eq!(environment_entry("A=").unwrap().value, "");
-        assert!(environment_entry("A").is_err());
-        assert!(environment_entry("=b").is_err());
+        let entry = environment_entry("A=b=c".into()).unwrap();
+        assert_eq!((entry.name, entry.value), ("A".into(), "b=c".into()));
+        assert_eq!(environment_entry("A=".into()).unwrap().value, "");
+        assert!(environment_entry("A".into()).is_err());
+        assert!(environment_entry("=b".into()).is_err());
     }
 
     fn run(words: &[&str]) -> Result<RunArguments, clap::Error> {

@@ -6,16 +6,19 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
-use iced_x86::{Formatter, IntelFormatter};
 use lift::Decoded;
 use program::{Program, read_file};
 
 use crate::args::DumpOps;
-use crate::exit_code;
+use crate::exit_code::{self, Failure};
 use crate::lookup::{self, Lookup};
 
 /// A function's instructions, each with its ops below it.
-pub fn ops(arguments: &DumpOps) -> Result<u8> {
+pub fn ops(arguments: &DumpOps) -> Result<u8, Failure> {
+    dump_ops(arguments).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
+}
+
+fn dump_ops(arguments: &DumpOps) -> Result<u8> {
     let path = find(&arguments.program)?;
     let content = read_file(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let program = Program::from_object(&path.to_string_lossy(), content, 0)
@@ -50,12 +53,6 @@ fn range(program: &Program, symbol: &str) -> Result<(u64, u64)> {
 }
 
 fn print(code: &[u8], start: u64) -> String {
-    let mut formatter = IntelFormatter::new();
-    formatter.options_mut().set_space_after_operand_separator(true);
-    formatter.options_mut().set_hex_prefix("0x");
-    formatter.options_mut().set_hex_suffix("");
-    formatter.options_mut().set_uppercase_hex(false);
-    formatter.options_mut().set_branch_leading_zeros(false);
     let mut text = String::new();
     let mut ops = Vec::new();
     let mut at = 0;
@@ -66,9 +63,8 @@ fn print(code: &[u8], start: u64) -> String {
             at += 1;
             continue;
         };
-        let mut disassembly = String::new();
-        formatter.format(&instruction, &mut disassembly);
-        line(&mut text, address, &rest[..instruction.len().min(rest.len())], &disassembly);
+        let bytes = rest.get(..instruction.len()).unwrap_or(rest);
+        line(&mut text, address, bytes, &lift::describe(bytes, address).text);
         ops.clear();
         lift::lift(&instruction, &mut ops);
         for op in &ops {

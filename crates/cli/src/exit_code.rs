@@ -12,10 +12,8 @@ pub const FAILED: u8 = 125;
 pub const NOT_EXECUTABLE: u8 = 126;
 /// `run` did not find the program.
 pub const NOT_FOUND: u8 = 127;
-
-const SIGPIPE: i32 = 13;
 /// Somebody closed the pipe that we write to, of which a native program dies.
-pub const BROKEN_PIPE: u8 = 128 + SIGPIPE as u8;
+pub const BROKEN_PIPE: u8 = 128 + 13;
 
 /// As a shell reports it.
 pub fn killed_by(signal: i32) -> u8 {
@@ -28,3 +26,16 @@ Exit status:
   125  whydunit failed: bad usage, a limit was reached, something is not supported
   126  the program was found but cannot be executed
   127  the program was not found";
+
+/// An error message and the status to exit with.
+#[derive(Debug)]
+pub struct Failure {
+    pub status: u8,
+    pub error: anyhow::Error,
+}
+
+impl Failure {
+    pub fn new(status: u8, error: impl Into<anyhow::Error>) -> Failure {
+        Failure { status, error: error.into() }
+    }
+}

@@ -3,8 +3,12 @@
 mod args;
 mod dump;
 mod exit_code;
+mod fault_report;
 mod lookup;
 mod panic;
+mod run;
+mod streams;
+mod write_back;
 
 use std::process::ExitCode;
 
@@ -19,13 +23,13 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return ExitCode::from(usage(&error)),
     };
-    let (status, result) = match arguments.command {
-        Command::Run(_) => (exit_code::FAILED, Err(anyhow::anyhow!("not yet"))),
-        Command::Dump { what: Dump::Ops(ops) } => (exit_code::NO_ANSWER, dump::ops(&ops)),
+    let result = match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Dump { what: Dump::Ops(arguments) } => dump::ops(&arguments),
     };
-    ExitCode::from(result.unwrap_or_else(|error| {
-        eprintln!("whydunit: {error:#}");
-        status
+    ExitCode::from(result.unwrap_or_else(|failure| {
+        streams::tell(&format!("whydunit: {:#}\n", failure.error));
+        failure.status
     }))
 }
 
