@@ -1,0 +1,9 @@
+mod child;
+mod forms;
+mod generate;
+mod layout;
+mod native;
+mod operands;
+mod random;
+mod shape;
+mod state;
