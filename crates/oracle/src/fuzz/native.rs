@@ -8,6 +8,7 @@ use super::layout::{CODE_BYTES, ENTRY_OFFSET, EXIT_JUMP, FILLING, IMAGE_BYTES, S
 use super::state::{Case, Changes, Fault, FaultKind, Outcome, Patches, State};
 use std::io;
 use std::mem::offset_of;
+use std::time::{Duration, Instant};
 
 /// One case in shared memory: what to run, then what came of it.
 #[repr(C, align(64))]
@@ -157,8 +158,9 @@ impl Child {
     /// Waits for the end of a batch, or tells how the child ended.
     fn await_reply(&self) -> Result<(), String> {
         const STEP_MILLISECONDS: i32 = 100;
-        const STEPS: i32 = 200;
-        for _ in 0..STEPS {
+        const LIMIT: Duration = Duration::from_secs(20);
+        let start = Instant::now();
+        while start.elapsed() < LIMIT {
             let mut wait = libc::pollfd { fd: self.replies, events: libc::POLLIN, revents: 0 };
             // SAFETY: all pointers are to locals that live long enough.
             unsafe {
@@ -173,6 +175,8 @@ impl Child {
                     return Err(describe_end(info.si_code, info.si_status()));
                 }
             }
+            // A closed pipe ends the poll at once, some time before the child counts as ended.
+            std::thread::sleep(Duration::from_millis(1));
         }
         Err("did not come back in time".to_string())
     }
