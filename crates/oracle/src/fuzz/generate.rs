@@ -1,7 +1,7 @@
 //! Random cases: a form of the group, operands, and a state in which it does something.
 
 use super::forms::forms;
-use super::layout::{IMAGE_BYTES, LOW, PAGE, SLOTS, entry, writable_offset};
+use super::layout::{IMAGE_BYTES, LOW, PAGE, entry, slot, writable_offset};
 use super::operands::{Draft, RSP};
 use super::random::{Lanes, Random};
 use super::shape::shape;
@@ -34,7 +34,7 @@ impl Generator {
 
     pub fn case(&mut self, index: u64) -> Case {
         let mut random = Random::for_case(self.seed, self.group, index);
-        let rip = entry(index as usize % SLOTS);
+        let rip = entry(slot(index));
         // Some choices exclude each other (a high byte register beside a REX prefix): the encoder
         // refuses those, and another draw is made.
         loop {

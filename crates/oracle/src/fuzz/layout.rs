@@ -44,6 +44,11 @@ pub const IMAGE_BYTES: usize = 4 * PAGE as usize;
 pub const WRITABLE_BYTES: usize = 3 * PAGE as usize;
 pub const LOW_BYTES: usize = 2 * PAGE as usize;
 
+/// The slot of a case in its batch.
+pub const fn slot(index: u64) -> usize {
+    (index % SLOTS as u64) as usize
+}
+
 /// The address of the instruction in a slot.
 pub const fn entry(slot: usize) -> u64 {
     CODE + slot as u64 * SLOT_BYTES + ENTRY_OFFSET

@@ -4,7 +4,7 @@
 //! so that a case costs no system call unless it faults.
 
 use super::child::{self, NO_TRAP, OWN_FAULT, SETUP_FAILED, Segments};
-use super::layout::{CODE_BYTES, ENTRY_OFFSET, EXIT_JUMP, FILLING, IMAGE_BYTES, SLOT_BYTES, SLOTS};
+use super::layout::{CODE, CODE_BYTES, EXIT_JUMP, FILLING, IMAGE_BYTES, SLOT_BYTES, SLOTS};
 use super::state::{Case, Changes, Fault, FaultKind, Outcome, Patches, State};
 use std::io;
 use std::mem::offset_of;
@@ -196,10 +196,11 @@ impl Drop for Child {
 /// Lays the cases out in the code area, each followed by the jump out and surrounded by traps.
 pub fn write_code(cases: &[Case], code: &mut [u8]) {
     code.fill(FILLING);
-    for (slot, case) in code.chunks_exact_mut(SLOT_BYTES as usize).zip(cases) {
-        let tail = &mut slot[ENTRY_OFFSET as usize..];
-        tail[..case.length].copy_from_slice(case.bytes());
-        tail[case.length..case.length + EXIT_JUMP.len()].copy_from_slice(&EXIT_JUMP);
+    for case in cases {
+        let start = (case.input.rip - CODE) as usize;
+        let (instruction, jump) = code[start..start + SLOT_BYTES as usize / 2].split_at_mut(case.length);
+        instruction.copy_from_slice(case.bytes());
+        jump[..EXIT_JUMP.len()].copy_from_slice(&EXIT_JUMP);
     }
 }
 
