@@ -2,13 +2,15 @@
 //! small RISC-like language. It is the only description of x86 in the house; executor,
 //! dependence tracker and formulas all read it.
 
+mod describe;
 pub mod flags;
 mod lift;
 mod op;
 mod print;
 mod reg;
-mod vector;
+pub mod vector;
 
+pub use describe::{Description, describe};
 pub use lift::{Decoded, decode, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
