@@ -26,8 +26,8 @@ impl Executor {
 /// What the machine made of a case.
 pub enum Answer {
     Outcome(Box<Outcome>),
-    /// It refused the instruction, which it gives by name.
-    Unsupported(String),
+    /// It does not implement the instruction.
+    Unsupported,
     /// It broke a promise of its own; the text says which.
     Broken(String),
 }
@@ -86,7 +86,7 @@ impl Emulated {
             Stop::Fault(fault) if retired == 0 => Some(translate(fault.kind)),
             // What the instruction jumped to faulted, as the filling does.
             Stop::Fault(_) => None,
-            Stop::Unsupported(unsupported) => return Answer::Unsupported(unsupported.text),
+            Stop::Unsupported(_) => return Answer::Unsupported,
             Stop::Syscall => return Answer::Broken("stopped for a system call".to_string()),
         };
         Answer::Outcome(Box::new(Outcome { state, fault, changes }))

@@ -125,7 +125,7 @@ impl Collector {
                         break;
                     }
                 }
-                Answer::Unsupported(_) => {
+                Answer::Unsupported => {
                     self.unsupported.insert(describe::form(case));
                     return;
                 }

@@ -244,10 +244,4 @@ pub struct Outcome {
     pub changes: Changes,
 }
 
-impl Outcome {
-    pub const fn empty() -> Outcome {
-        Outcome { state: State::zero(), fault: None, changes: Changes::none() }
-    }
-}
-
 const _: () = assert!(size_of::<FloatState>() == 512 && LOW_BYTES < WRITABLE_BYTES);
