@@ -36,6 +36,7 @@ pub enum Answer {
 pub struct Emulated {
     machine: Machine,
     image: Box<[u8; IMAGE_BYTES]>,
+    code: Vec<u8>,
     scratch: Box<[u8; WRITABLE_BYTES]>,
 }
 
@@ -47,14 +48,18 @@ impl Observer for Watcher {}
 impl Emulated {
     pub fn new(image: &[u8; IMAGE_BYTES]) -> Emulated {
         let image = Box::new(*image);
-        Emulated { machine: fresh_machine(&image), image, scratch: Box::new([0; WRITABLE_BYTES]) }
+        let machine = fresh_machine(&image);
+        Emulated { machine, image, code: vec![0; CODE_BYTES], scratch: Box::new([0; WRITABLE_BYTES]) }
     }
 
     /// Puts the code of a batch in place.
     pub fn load(&mut self, cases: &[Case]) {
-        let mut code = vec![0; CODE_BYTES];
-        write_code(cases, &mut code);
-        self.poke(CODE, &code);
+        write_code(cases, &mut self.code);
+        self.put_code();
+    }
+
+    fn put_code(&mut self) {
+        self.machine.memory.poke(CODE, &self.code).expect("the layout is mapped");
     }
 
     pub fn run(&mut self, case: &Case, executor: Executor) -> Answer {
@@ -71,6 +76,7 @@ impl Emulated {
         }));
         let Ok(stop) = stop else {
             self.machine = fresh_machine(&self.image);
+            self.put_code();
             return Answer::Broken("panicked".to_string());
         };
         let retired = self.machine.time.0.wrapping_sub(start.0);
