@@ -53,14 +53,16 @@ fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
 
 fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
     check_alignment(at)?;
-    let mut area = [0u8; FXSAVE_WRITTEN];
+    let mut area = [0u8; FXSAVE_BYTES as usize];
     area[..2].copy_from_slice(&INITIAL_X87_CONTROL.to_le_bytes());
     let mxcsr = core.cpu.get(Reg::MXCSR) as u32;
     area[MXCSR_OFFSET..MXCSR_OFFSET + 4].copy_from_slice(&mxcsr.to_le_bytes());
     area[MXCSR_OFFSET + 4..MXCSR_OFFSET + 8].copy_from_slice(&MXCSR_MASK.to_le_bytes());
-    for (n, chunk) in area[XMM_OFFSET..].chunks_exact_mut(16).enumerate() {
+    for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact_mut(16).enumerate() {
         chunk.copy_from_slice(&core.cpu.xmm(n as u8).to_le_bytes());
     }
+    // The rest stays as it is, but must be writable.
+    core.memory.peek(at.wrapping_add(FXSAVE_WRITTEN as u64), &mut area[FXSAVE_WRITTEN..]);
     core.memory.write(at, &area).map_err(fault_kind)?;
     if O::WATCHES {
         cx.observer.store(at, FXSAVE_WRITTEN as u64);
