@@ -52,7 +52,7 @@ fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
 }
 
 fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
-    check_alignment(at)?;
+    check_area(at)?;
     let mut area = [0u8; FXSAVE_BYTES as usize];
     area[..2].copy_from_slice(&INITIAL_X87_CONTROL.to_le_bytes());
     let mxcsr = core.cpu.get(Reg::MXCSR) as u32;
@@ -71,7 +71,7 @@ fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<
 }
 
 fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
-    check_alignment(at)?;
+    check_area(at)?;
     let mut area = [0u8; FXSAVE_BYTES as usize];
     core.memory.read(at, &mut area).map_err(fault_kind)?;
     if O::WATCHES {
@@ -92,6 +92,8 @@ fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result
     Ok(())
 }
 
-fn check_alignment(at: u64) -> Result<(), FaultKind> {
-    if !at.is_multiple_of(16) { Err(FaultKind::GeneralProtection) } else { Ok(()) }
+fn check_area(at: u64) -> Result<(), FaultKind> {
+    let last = at.wrapping_add(FXSAVE_BYTES - 1);
+    let canonical = last < 1 << 47 || last >= (1u64 << 47).wrapping_neg();
+    if at.is_multiple_of(16) && canonical { Ok(()) } else { Err(FaultKind::GeneralProtection) }
 }
