@@ -178,6 +178,10 @@ fn enter(l: &mut Lifter) -> bool {
         return false;
     }
     let locals = l.instruction.immediate(0);
+    // It faults where the locals end if that place cannot be written; writing back what is there tries.
+    let end = Address::offset(Reg::RSP, -8 - locals as i64);
+    let there = l.load_from(Size::B1, end);
+    l.emit(Op::Store { size: Size::B1, src: there.into(), address: end });
     push_value(l, Size::B8, Reg::RBP.into());
     l.emit(Op::Move { dst: Reg::RBP, src: Reg::RSP.into() });
     move_stack(l, Binary::Sub, locals);
