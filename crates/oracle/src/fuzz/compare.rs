@@ -4,7 +4,7 @@
 
 use super::layout::PAGE;
 use super::state::{Case, Fault, FaultKind, FloatState, Outcome};
-use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, RflagsBits};
+use iced_x86::{Code, Instruction, InstructionInfoFactory, Mnemonic, OpKind, RflagsBits};
 use std::fmt::Write;
 
 /// Flags that user code sees: the arithmetic ones, DF, IF (always set), and NT, AC, ID, which popf
@@ -18,7 +18,7 @@ pub fn differences(case: &Case, native: &Outcome, machine: &Outcome) -> String {
         return text;
     }
     let exempt = Exemptions::of(case, native);
-    if native.fault != machine.fault && !same_but_for_the_address(case, native.fault, machine.fault) {
+    if native.fault != machine.fault && !either_comes_first(case, native.fault, machine.fault) {
         fault_line(&mut text, native.fault, machine.fault);
     }
     for (number, (native, machine)) in native.state.general.iter().zip(&machine.state.general).enumerate() {
@@ -46,6 +46,8 @@ pub const GENERAL_NAMES: [&str; 16] = [
 ];
 
 const RCX: usize = 1;
+const RSI: usize = 6;
+const RDI: usize = 7;
 
 /// The written list of what is not compared, and why.
 struct Exemptions {
@@ -58,8 +60,11 @@ struct Exemptions {
 impl Exemptions {
     fn of(case: &Case, native: &Outcome) -> Exemptions {
         let mut exempt = Exemptions { flags: 0, general: [0; 16], memory: false };
-        exempt.narrow_count(case);
+        exempt.narrow_string(case);
         if native.fault.is_some() {
+            // The frame pointer may have been pushed or not when enter finds that its locals end
+            // where nothing can be written.
+            exempt.memory = case.instruction.mnemonic() == Mnemonic::Enter;
             return exempt;
         }
         let instruction = &case.instruction;
@@ -79,15 +84,17 @@ impl Exemptions {
         exempt
     }
 
-    /// Under the address-size prefix a repetition counts in ecx. Whether the upper half of rcx is
-    /// cleared when no element was done is not written in the manual.
-    fn narrow_count(&mut self, case: &Case) {
+    /// Under the address-size prefix a repetition uses ecx, esi and edi. Whether their upper halves
+    /// are cleared when no element was done is not written in the manual.
+    fn narrow_string(&mut self, case: &Case) {
         let instruction = &case.instruction;
         let narrow = instruction
             .op_kinds()
             .any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI | OpKind::MemorySegEDI));
         if narrow && (instruction.has_rep_prefix() || instruction.has_repne_prefix()) {
-            self.general[RCX] = u64::MAX << 32;
+            for register in [RCX, RSI, RDI] {
+                self.general[register] = u64::MAX << 32;
+            }
         }
     }
 
@@ -169,10 +176,14 @@ fn left_canonical_space(case: &Case, native: &Outcome, machine: &Outcome) -> boo
         && top != -1
 }
 
-/// Page faults at different addresses where the manual does not say which comes first.
-fn same_but_for_the_address(case: &Case, native: Option<Fault>, machine: Option<Fault>) -> bool {
+/// Faults that differ where the manual does not say which comes first.
+fn either_comes_first(case: &Case, native: Option<Fault>, machine: Option<Fault>) -> bool {
     use Mnemonic::*;
     let (Some(native), Some(machine)) = (native, machine) else { return false };
+    // Either operand may be read first.
+    if matches!(case.instruction.code(), Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64) {
+        return true;
+    }
     if (native.kind, machine.kind) != (FaultKind::PageFault, FaultKind::PageFault) {
         return false;
     }
@@ -182,6 +193,8 @@ fn same_but_for_the_address(case: &Case, native: Option<Fault>, machine: Option<
         Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => apart < 512,
         // Each byte is written on its own.
         Maskmovdqu => apart < 16,
+        // The push and the end of the locals, whichever is tried first.
+        Enter => true,
         // What is read, changed and written can cross from a read-only page into one that is not
         // mapped: the write is refused by the first, the read by the second.
         _ => {
