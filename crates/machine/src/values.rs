@@ -103,11 +103,11 @@ pub fn ternary(function: Ternary, size: Size, a: u64, b: u64, c: u64) -> u64 {
 /// shift through a, b, a.
 fn double_left(size: Size, a: u64, b: u64, n: u32) -> u64 {
     let bits = size.bits();
-    let wide = (a as u128) << (2 * bits) | (b as u128) << bits | a as u128;
     if size == Size::B8 {
         let pair = (a as u128) << 64 | b as u128;
         return (pair << n >> 64) as u64;
     }
+    let wide = (a as u128) << (2 * bits) | (b as u128) << bits | a as u128;
     (wide << n >> (2 * bits)) as u64 & size.mask()
 }
 
