@@ -3,10 +3,16 @@
 //! dependence tracker and formulas all read it.
 
 pub mod flags;
+mod lift;
 mod op;
+mod print;
 mod reg;
 mod vector;
 
+pub use lift::{Decoded, decode, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
 pub use vector::VectorOp;
+
+/// Longest x86 instruction, in bytes.
+pub const MAX_INSTRUCTION: usize = 15;

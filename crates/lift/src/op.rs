@@ -403,8 +403,12 @@ pub enum Op {
     ReadFlags {
         dst: Reg,
     },
-    /// dst = 1 if the condition holds on the flags, else 0. Every use of a condition (jump, set,
-    /// move) goes through the one-bit value that this op makes.
+    /// dst = CF, 0 or 1, as data: the carry that adc adds, that inc keeps
+    Carry {
+        dst: Reg,
+    },
+    /// dst = 1 if the condition holds on the flags, else 0. Every decision (jump, set, move) goes
+    /// through the one-bit value that this op makes.
     Test {
         condition: Condition,
         dst: Reg,
