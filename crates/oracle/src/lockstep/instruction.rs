@@ -27,13 +27,27 @@ pub struct Step {
     pub plan: Plan,
     /// Bits of RFLAGS that the architecture leaves open after it.
     pub undefined_flags: u64,
+    /// Bits of RFLAGS that it may change, the undefined ones among them.
+    pub modified_flags: u64,
 }
 
 impl Step {
     /// `bytes` are what is executable at `rip`: 15 or, at the end of a mapping, fewer.
     pub fn decode(rip: u64, bytes: &[u8]) -> Step {
         let instruction = decode(rip, bytes);
-        Step { instruction, plan: plan(&instruction), undefined_flags: undefined_flags(&instruction) }
+        // A bad encoding changes nothing.
+        let valid = instruction.code() != Code::INVALID;
+        let places = |bits| if valid { flag_places(bits) } else { 0 };
+        Step {
+            instruction,
+            plan: plan(&instruction),
+            undefined_flags: places(instruction.rflags_undefined()),
+            modified_flags: places(instruction.rflags_modified()),
+        }
+    }
+
+    pub fn is_fxsave(&self) -> bool {
+        matches!(self.instruction.mnemonic(), Mnemonic::Fxsave | Mnemonic::Fxsave64)
     }
 
     pub fn is_bit_scan(&self) -> bool {
@@ -95,7 +109,8 @@ fn plan(instruction: &Instruction) -> Plan {
     }
 }
 
-fn undefined_flags(instruction: &Instruction) -> u64 {
+/// The arithmetic flags' bits as the decoder numbers them, at their places in RFLAGS.
+fn flag_places(bits: u32) -> u64 {
     const PLACES: [(u32, u64); 6] = [
         (RflagsBits::CF, 1 << 0),
         (RflagsBits::PF, 1 << 2),
@@ -104,12 +119,7 @@ fn undefined_flags(instruction: &Instruction) -> u64 {
         (RflagsBits::SF, 1 << 7),
         (RflagsBits::OF, 1 << 11),
     ];
-    // A bad encoding changes nothing.
-    if instruction.code() == Code::INVALID {
-        return 0;
-    }
-    let undefined = instruction.rflags_undefined();
-    PLACES.iter().filter(|(bit, _)| undefined & bit != 0).map(|(_, place)| place).sum()
+    PLACES.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, place)| place).sum()
 }
 
 #[cfg(test)]
