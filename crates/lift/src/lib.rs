@@ -2,6 +2,7 @@
 //! small RISC-like language. It is the only description of x86 in the house; executor,
 //! dependence tracker and formulas all read it.
 
+mod describe;
 pub mod flags;
 mod lift;
 mod op;
@@ -9,6 +10,7 @@ mod print;
 mod reg;
 mod vector;
 
+pub use describe::{Description, describe};
 pub use lift::{Decoded, decode, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};

@@ -1,0 +1,560 @@
+//! The handlers. Each is safe to call under the contract of [`super::Handler`].
+
+use super::parts::*;
+use super::{Code, Exit};
+use crate::block::Block;
+use crate::exec::{Context, Flow, execute_instruction};
+use crate::observer::Unwatched;
+use crate::values::{self, sign_extend};
+use crate::{Core, Time};
+use lift::{Binary, Condition, FlagKind, Op, Reg, Size};
+use std::sync::atomic::Ordering::Relaxed;
+
+type Next = *const Block;
+
+/// Goes on with the next code.
+#[inline(always)]
+unsafe fn advance(core: &mut Core, code: *const Code) -> Next {
+    // SAFETY: only the last code of a block does not advance.
+    unsafe {
+        let next = code.add(1);
+        ((*next).handler)(core, next)
+    }
+}
+
+/// Gives up before the code's instruction.
+#[cold]
+#[inline(never)]
+fn bail(core: &mut Core, code: *const Code) -> Next {
+    core.exit = Exit::Bail(code);
+    std::ptr::null()
+}
+
+/// Leaves the block to one of its two fixed targets.
+#[inline(always)]
+unsafe fn leave(core: &mut Core, side: bool) -> Next {
+    // SAFETY: `current` is the block that this code belongs to.
+    let next = unsafe { (*core.current).links[side as usize].load(Relaxed) };
+    if next.is_null() {
+        core.exit = Exit::Link(side);
+    }
+    next
+}
+
+/// Leaves the block to a computed address.
+#[inline(always)]
+fn leave_to(core: &mut Core, target: u64) -> Next {
+    if let Some(block) = core.jumps.get(target) {
+        return block;
+    }
+    core.cpu.rip = target;
+    core.exit = Exit::Indirect;
+    std::ptr::null()
+}
+
+macro_rules! handler {
+    ($(#[$doc:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? |$core:ident, $code:ident, $at:ident| $body:block) => {
+        $(#[$doc])*
+        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code) -> Next {
+            // SAFETY: the contract of `Handler`.
+            let $code = unsafe { &*$at };
+            $body
+            // SAFETY: as above.
+            unsafe { advance($core, $at) }
+        }
+    };
+}
+
+/// The value of a fallible access, or bail before the code's instruction.
+macro_rules! attempt {
+    ($core:ident, $at:ident, $access:expr) => {
+        match $access {
+            Some(value) => value,
+            None => return bail($core, $at),
+        }
+    };
+}
+
+// Moves and extensions.
+
+handler!(
+    move_const | core,
+    code,
+    at | {
+        set_reg(core, code.a, code.imm);
+    }
+);
+handler!(
+    move_reg | core,
+    code,
+    at | {
+        set_reg(core, code.a, reg(core, code.f));
+    }
+);
+handler!(
+    /// An XMM register to another.
+    move_pair |core, code, at| {
+        let value = core.cpu.pair(Reg(code.f));
+        core.cpu.set_pair(Reg(code.a), value);
+    }
+);
+handler!(zero_extend<W: Width> |core, code, at| {
+    set_reg(core, code.a, reg(core, code.f) & W::SIZE.mask());
+});
+handler!(sign_extend_reg<From: Width, To: Width> |core, code, at| {
+    set_reg(core, code.a, sign_extend(From::SIZE, reg(core, code.f)) & To::SIZE.mask());
+});
+handler!(insert<W: Width> |core, code, at| {
+    let kept = reg(core, code.a) & !W::SIZE.mask();
+    set_reg(core, code.a, kept | reg(core, code.f) & W::SIZE.mask());
+});
+handler!(insert_const<W: Width> |core, code, at| {
+    let kept = reg(core, code.a) & !W::SIZE.mask();
+    set_reg(core, code.a, kept | code.imm);
+});
+handler!(
+    /// xor r,r
+    clear |core, code, at| {
+        set_reg(core, code.a, 0);
+        record(core, FlagKind::Logic, Size::B4, 0, 0);
+    }
+);
+handler!(lea<W: Width, M: Mode> |core, code, at| {
+    set_reg(core, code.a, M::address(core, code) & W::SIZE.mask());
+});
+
+// Loads and stores.
+
+handler!(load<W: Width, M: Mode> |core, code, at| {
+    let value = attempt!(core, at, W::load(core, M::address(core, code)));
+    set_reg(core, code.a, value);
+});
+handler!(load_signed<From: Width, To: Width, M: Mode> |core, code, at| {
+    let value = attempt!(core, at, From::load(core, M::address(core, code)));
+    set_reg(core, code.a, sign_extend(From::SIZE, value) & To::SIZE.mask());
+});
+handler!(load_insert<W: Width, M: Mode> |core, code, at| {
+    let value = attempt!(core, at, W::load(core, M::address(core, code)));
+    let kept = reg(core, code.a) & !W::SIZE.mask();
+    set_reg(core, code.a, kept | value);
+});
+handler!(store<W: Width, M: Mode> |core, code, at| {
+    let value = reg(core, code.a);
+    attempt!(core, at, W::store(core, M::address(core, code), value));
+});
+handler!(store_const<W: Width, M: Mode> |core, code, at| {
+    attempt!(core, at, W::store(core, M::address(core, code), code.imm));
+});
+handler!(
+    /// `imm` says whether the address must be aligned.
+    load_pair<M: Mode> |core, code, at| {
+        let address = M::address(core, code);
+        if address & code.imm != 0 {
+            return bail(core, at);
+        }
+        let value = attempt!(core, at, core.memory.load::<u128>(address).ok());
+        core.cpu.set_pair(Reg(code.a), value);
+    }
+);
+handler!(store_pair<M: Mode> |core, code, at| {
+    let address = M::address(core, code);
+    if address & code.imm != 0 {
+        return bail(core, at);
+    }
+    let value = core.cpu.pair(Reg(code.a));
+    attempt!(core, at, core.memory.store::<u128>(address, value).ok());
+});
+handler!(
+    /// A scalar load that clears the rest of an XMM register.
+    load_clear<W: Width, M: Mode> |core, code, at| {
+        let value = attempt!(core, at, W::load(core, M::address(core, code)));
+        core.cpu.set_pair(Reg(code.a), value as u128);
+    }
+);
+
+// Functions of two operands, with flags.
+
+handler!(binary<F: Function, W: Width> |core, code, at| {
+    let (a, b) = (reg(core, code.a), reg(core, code.f));
+    let result = compute::<F, W>(core, a, b);
+    set_reg(core, code.a, result);
+});
+handler!(binary_const<F: Function, W: Width> |core, code, at| {
+    let a = reg(core, code.a);
+    let result = compute::<F, W>(core, a, code.imm);
+    set_reg(core, code.a, result);
+});
+handler!(
+    /// The same on the low byte or word of a register.
+    binary_part<F: Function, W: Width> |core, code, at| {
+        let (a, b) = (reg(core, code.a), reg(core, code.f));
+        let result = compute::<F, W>(core, a, b);
+        set_reg(core, code.a, a & !W::SIZE.mask() | result);
+    }
+);
+handler!(binary_part_const<F: Function, W: Width> |core, code, at| {
+    let a = reg(core, code.a);
+    let result = compute::<F, W>(core, a, code.imm);
+    set_reg(core, code.a, a & !W::SIZE.mask() | result);
+});
+handler!(
+    /// register = function(register, memory)
+    binary_load<F: Function, W: Width, M: Mode> |core, code, at| {
+        let b = attempt!(core, at, W::load(core, M::address(core, code)));
+        let a = reg(core, code.a);
+        let result = compute::<F, W>(core, a, b);
+        set_reg(core, code.a, result);
+    }
+);
+handler!(
+    /// memory = function(memory, register)
+    binary_store<F: Function, W: Width, M: Mode> |core, code, at| {
+        let address = M::address(core, code);
+        let a = attempt!(core, at, W::load(core, address));
+        let b = reg(core, code.a);
+        let result = values::binary(F::FUNCTION, W::SIZE, a, b);
+        attempt!(core, at, W::store(core, address, result));
+        compute::<F, W>(core, a, b);
+    }
+);
+handler!(
+    /// memory = function(memory, constant)
+    binary_store_const<F: Function, W: Width, M: Mode> |core, code, at| {
+        let address = M::address(core, code);
+        let a = attempt!(core, at, W::load(core, address));
+        let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
+        attempt!(core, at, W::store(core, address, result));
+        compute::<F, W>(core, a, code.imm);
+    }
+);
+handler!(
+    /// A function that leaves the flags alone; the constant's function is in `c`.
+    plain_const<F: Function, W: Width> |core, code, at| {
+        let result = values::binary(F::FUNCTION, W::SIZE, reg(core, code.f), code.imm);
+        set_reg(core, code.a, result);
+    }
+);
+handler!(
+    /// A shift by a register: a count of zero keeps the flags.
+    shift_by_reg<F: Function, W: Width> |core, code, at| {
+        let a = reg(core, code.a);
+        let count = values::count(W::SIZE, reg(core, code.f)) as u64;
+        let result = values::binary(F::FUNCTION, W::SIZE, a, count);
+        if count != 0 {
+            record(core, F::FLAGS, W::SIZE, a, count);
+        }
+        set_reg(core, code.a, result);
+    }
+);
+handler!(
+    /// inc and dec of a register
+    step<F: Function, W: Width> |core, code, at| {
+        let a = reg(core, code.a);
+        record_step::<F, W>(core, a);
+        set_reg(core, code.a, values::binary(F::FUNCTION, W::SIZE, a, 1));
+    }
+);
+handler!(step_store<F: Function, W: Width, M: Mode> |core, code, at| {
+    let address = M::address(core, code);
+    let a = attempt!(core, at, W::load(core, address));
+    attempt!(core, at, W::store(core, address, values::binary(F::FUNCTION, W::SIZE, a, 1)));
+    record_step::<F, W>(core, a);
+});
+
+#[inline(always)]
+fn record_step<F: Function, W: Width>(core: &mut Core, a: u64) {
+    let carry = core.cpu.flag_record().holds(Condition::Below);
+    let kind = if F::FUNCTION == Binary::Add { FlagKind::Inc } else { FlagKind::Dec };
+    record(core, kind, W::SIZE, a, 1);
+    core.cpu.set(Reg::FLAG_C, carry as u64);
+}
+
+handler!(
+    /// imul into a register; `b` of the record says whether it overflowed.
+    multiply<W: Width> |core, code, at| {
+        let (a, b) = (reg(core, code.f), reg(core, code.c));
+        multiply_into::<W>(core, code.a, a, b);
+    }
+);
+handler!(multiply_const<W: Width> |core, code, at| {
+    let a = reg(core, code.f);
+    multiply_into::<W>(core, code.a, a, code.imm);
+});
+handler!(multiply_load<W: Width, M: Mode> |core, code, at| {
+    let b = attempt!(core, at, W::load(core, M::address(core, code)));
+    let a = reg(core, code.a);
+    multiply_into::<W>(core, code.a, a, b);
+});
+
+#[inline(always)]
+fn multiply_into<W: Width>(core: &mut Core, dst: u8, a: u64, b: u64) {
+    let low = values::binary(Binary::Mul, W::SIZE, a, b);
+    let high = values::binary(Binary::MulHighSigned, W::SIZE, a, b);
+    let sign = values::binary(Binary::Sar, W::SIZE, low, W::SIZE.bits() as u64 - 1);
+    record(core, FlagKind::Mul, W::SIZE, low, high ^ sign);
+    set_reg(core, dst, low);
+}
+
+// Comparisons.
+
+handler!(compare<W: Width> |core, code, at| {
+    let (a, b) = (reg(core, code.a), reg(core, code.f));
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+});
+handler!(compare_const<W: Width> |core, code, at| {
+    let a = reg(core, code.a);
+    record(core, FlagKind::Sub, W::SIZE, a, code.imm);
+});
+handler!(
+    /// register with memory
+    compare_load<W: Width, M: Mode> |core, code, at| {
+        let b = attempt!(core, at, W::load(core, M::address(core, code)));
+        let a = reg(core, code.a);
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+    }
+);
+handler!(
+    /// memory with register
+    compare_memory<W: Width, M: Mode> |core, code, at| {
+        let a = attempt!(core, at, W::load(core, M::address(core, code)));
+        let b = reg(core, code.a);
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+    }
+);
+handler!(compare_memory_const<W: Width, M: Mode> |core, code, at| {
+    let a = attempt!(core, at, W::load(core, M::address(core, code)));
+    record(core, FlagKind::Sub, W::SIZE, a, code.imm);
+});
+handler!(test<W: Width> |core, code, at| {
+    let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
+    record(core, FlagKind::Logic, W::SIZE, result, 0);
+});
+handler!(test_const<W: Width> |core, code, at| {
+    let result = reg(core, code.a) & code.imm;
+    record(core, FlagKind::Logic, W::SIZE, result, 0);
+});
+handler!(test_memory_const<W: Width, M: Mode> |core, code, at| {
+    let a = attempt!(core, at, W::load(core, M::address(core, code)));
+    record(core, FlagKind::Logic, W::SIZE, a & code.imm, 0);
+});
+
+// Uses of conditions.
+
+handler!(set_condition<D: Decision> |core, code, at| {
+    let holds = core.cpu.flag_record().holds(D::CONDITION);
+    let kept = reg(core, code.a) & !0xff;
+    set_reg(core, code.a, kept | holds as u64);
+});
+handler!(select<W: Width, D: Decision> |core, code, at| {
+    let holds = core.cpu.flag_record().holds(D::CONDITION);
+    let chosen = if holds { code.f } else { code.a };
+    set_reg(core, code.a, reg(core, chosen) & W::SIZE.mask());
+});
+
+// The stack.
+
+handler!(
+    push | core,
+    code,
+    at | {
+        let value = reg(core, code.a);
+        attempt!(core, at, push_value(core, value));
+    }
+);
+handler!(
+    push_const | core,
+    code,
+    at | {
+        attempt!(core, at, push_value(core, code.imm));
+    }
+);
+handler!(
+    pop | core,
+    code,
+    at | {
+        let stack = core.cpu.get(Reg::RSP);
+        let value = attempt!(core, at, W8::load(core, stack));
+        core.cpu.set(Reg::RSP, stack.wrapping_add(8));
+        set_reg(core, code.a, value);
+    }
+);
+handler!(
+    leave_frame | core,
+    code,
+    at | {
+        let frame = core.cpu.get(Reg::RBP);
+        let saved = attempt!(core, at, W8::load(core, frame));
+        core.cpu.set(Reg::RSP, frame.wrapping_add(8));
+        core.cpu.set(Reg::RBP, saved);
+        let _ = code;
+    }
+);
+
+#[inline(always)]
+fn push_value(core: &mut Core, value: u64) -> Option<()> {
+    let stack = core.cpu.get(Reg::RSP).wrapping_sub(8);
+    W8::store(core, stack, value)?;
+    core.cpu.set(Reg::RSP, stack);
+    Some(())
+}
+
+// Ends of blocks.
+
+/// The block ends without a control transfer.
+pub unsafe fn fall_through(core: &mut Core, _: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, false) }
+}
+
+pub unsafe fn jump(core: &mut Core, _: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, true) }
+}
+
+pub unsafe fn jump_reg(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = reg(core, code.f);
+    leave_to(core, target)
+}
+
+pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = attempt!(core, at, W8::load(core, M::address(core, code)));
+    leave_to(core, target)
+}
+
+pub unsafe fn call(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    attempt!(core, at, push_value(core, code.imm));
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, true) }
+}
+
+pub unsafe fn call_reg(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = reg(core, code.f);
+    attempt!(core, at, push_value(core, code.imm));
+    leave_to(core, target)
+}
+
+pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = attempt!(core, at, W8::load(core, M::address(core, code)));
+    attempt!(core, at, push_value(core, code.imm));
+    leave_to(core, target)
+}
+
+/// `imm` is what the stack pointer moves by.
+pub unsafe fn ret(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let stack = core.cpu.get(Reg::RSP);
+    let target = attempt!(core, at, W8::load(core, stack));
+    core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
+    leave_to(core, target)
+}
+
+pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) -> Next {
+    let holds = core.cpu.flag_record().holds(D::CONDITION);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, holds) }
+}
+
+// A comparison and the jump after it.
+
+pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let (a, b) = (reg(core, code.a), reg(core, code.f));
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let (a, b) = (reg(core, code.a), code.imm);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let b = attempt!(core, at, W::load(core, M::address(core, code)));
+    let a = reg(core, code.a);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
+    core: &mut Core,
+    at: *const Code,
+) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let a = attempt!(core, at, W::load(core, M::address(core, code)));
+    let b = reg(core, code.a);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
+    core: &mut Core,
+    at: *const Code,
+) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let (a, b) = (attempt!(core, at, W::load(core, M::address(core, code))), code.imm);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
+    record(core, FlagKind::Logic, W::SIZE, result, 0);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared_zero::<D, W>(result)) }
+}
+
+pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let result = reg(core, code.a) & code.imm;
+    record(core, FlagKind::Logic, W::SIZE, result, 0);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave(core, compared_zero::<D, W>(result)) }
+}
+
+// Everything else.
+
+/// Runs an instruction's plain ops by the reference executor; `imm` points to them.
+pub unsafe fn plain(core: &mut Core, at: *const Code) -> Next {
+    // SAFETY: `imm` and `count` are a slice of the ops of the block that this code belongs to.
+    let code = unsafe { &*at };
+    let ops = unsafe { std::slice::from_raw_parts(code.imm as usize as *const Op, code.count as usize) };
+    let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
+    match execute_instruction(core, ops, &mut cx) {
+        // SAFETY: the contract of `Handler`.
+        Ok(Flow::Next) => unsafe { advance(core, at) },
+        Ok(Flow::Goto(target)) => leave_to(core, target),
+        Ok(Flow::Syscall | Flow::Unsupported) | Err(_) => bail(core, at),
+    }
+}
+
+/// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.
+pub unsafe fn refuse(core: &mut Core, at: *const Code) -> Next {
+    bail(core, at)
+}
