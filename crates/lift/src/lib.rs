@@ -8,7 +8,7 @@ mod lift;
 mod op;
 mod print;
 mod reg;
-mod vector;
+pub mod vector;
 
 pub use describe::{Description, describe};
 pub use lift::{Decoded, decode, lift};

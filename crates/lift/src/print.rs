@@ -36,7 +36,7 @@ impl fmt::Display for Address {
 }
 
 /// A `Debug` name in lower case: `MulHighSigned` is `mulhighsigned`.
-fn lower(name: impl fmt::Debug) -> String {
+pub(crate) fn lower(name: impl fmt::Debug) -> String {
     format!("{name:?}").to_lowercase()
 }
 
@@ -87,7 +87,16 @@ impl fmt::Display for Op {
             Op::Select { size, dst, condition, yes, no } => {
                 write!(f, "{dst} = select.{} {condition} ? {yes} : {no}", bits(size))
             }
-            Op::Vector { op, dst, a, b, imm } => write!(f, "{dst} = {op:?} {a}, {b}, {imm}"),
+            Op::Vector { op, dst, a, b, imm } => {
+                write!(f, "{dst} = {op}")?;
+                let operands = [(op.a(), a), (op.b(), b)].into_iter();
+                let read = operands.filter(|(kind, _)| *kind != vector::VectorOperand::None);
+                let mut operands: Vec<String> = read.map(|(_, reg)| reg.to_string()).collect();
+                if op.reads_immediate() {
+                    operands.push(Value::Const(imm.into()).to_string());
+                }
+                write!(f, " {}", operands.join(", "))
+            }
             Op::String { kind, size, repeat, segment, narrow } => {
                 let width = if narrow { " addr32" } else { "" };
                 let (kind, repeat) = (lower(kind), lower(repeat));

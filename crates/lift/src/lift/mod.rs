@@ -85,7 +85,7 @@ impl Lifter<'_> {
         self.instruction.op_kind(operand) == OpKind::Memory
     }
 
-    fn is_register(&self, operand: u32) -> bool {
+    pub(crate) fn is_register(&self, operand: u32) -> bool {
         self.instruction.op_kind(operand) == OpKind::Register
     }
 

@@ -7,7 +7,8 @@ use crate::observer::Observer;
 use crate::values;
 use crate::vector;
 use crate::{AccessFault, Core, Time, flags};
-use lift::{Address, Op, Reg, Size, Trap, Value};
+use lift::vector::{VectorOperand, VectorResult};
+use lift::{Address, Op, Reg, Size, Trap, Value, VectorOp};
 
 /// Where control goes after an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +143,7 @@ fn execute<O: Observer>(
         }
         Op::LoadVector { dst, address, aligned } => {
             let at = aligned_address(core, &address, aligned)?;
-            let loaded = core.memory.load::<u128>(at).map_err(|fault| fault_kind(fault))?;
+            let loaded = core.memory.load::<u128>(at).map_err(fault_kind)?;
             if O::WATCHES {
                 cx.observer.load(at, 16);
             }
@@ -297,21 +298,24 @@ pub fn store_unwatched(core: &mut Core, size: Size, at: u64, value: u64) -> Resu
     .map_err(fault_kind)
 }
 
-pub fn vector_op(
-    core: &mut Core,
-    op: lift::VectorOp,
-    dst: Reg,
-    a: Reg,
-    b: Reg,
-    imm: u8,
-) -> Result<(), FaultKind> {
+fn vector_op(core: &mut Core, op: VectorOp, dst: Reg, a: Reg, b: Reg, imm: u8) -> Result<(), FaultKind> {
     let mut mxcsr = core.cpu.get(Reg::MXCSR) as u32;
-    let outcome = vector::execute(op, core.cpu.pair(a), core.cpu.pair(b), imm, &mut mxcsr);
+    let (a, b) = (vector_operand(core, op.a(), a), vector_operand(core, op.b(), b));
+    let outcome = vector::execute(op, a, b, imm, &mut mxcsr);
+    // An unmasked exception leaves its flag behind.
     core.cpu.set(Reg::MXCSR, mxcsr as u64);
     let result = outcome.map_err(|_| FaultKind::FloatException)?;
-    match op.writes_general() {
-        true => core.cpu.set(dst, result as u64),
-        false => core.cpu.set_pair(dst, result),
+    match op.result() {
+        VectorResult::Slot(_) | VectorResult::Flags => core.cpu.set(dst, result as u64),
+        VectorResult::Vector => core.cpu.set_pair(dst, result),
     }
     Ok(())
+}
+
+fn vector_operand(core: &Core, operand: VectorOperand, reg: Reg) -> u128 {
+    match operand {
+        VectorOperand::None => 0,
+        VectorOperand::Slot(_) => core.cpu.get(reg) as u128,
+        VectorOperand::Vector => core.cpu.pair(reg),
+    }
 }
