@@ -7,6 +7,7 @@ mod instructions;
 mod lanes;
 mod mxcsr;
 mod permute;
+mod unmasked;
 
 pub use float::FloatResult;
 pub use mxcsr::FloatException;
@@ -175,3 +176,6 @@ fn unpack_function<L: Lane>(half: Half) -> PureCall {
 fn merge(a: u128, lane: u32) -> u128 {
     a & 0xffff_ffff_0000_0000 | u128::from(lane)
 }
+
+#[cfg(test)]
+mod tests;

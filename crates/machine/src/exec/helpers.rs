@@ -91,5 +91,5 @@ fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result
 }
 
 fn check_alignment(at: u64) -> Result<(), FaultKind> {
-    if at % 16 != 0 { Err(FaultKind::GeneralProtection) } else { Ok(()) }
+    if !at.is_multiple_of(16) { Err(FaultKind::GeneralProtection) } else { Ok(()) }
 }

@@ -239,7 +239,7 @@ pub fn fault_kind(fault: AccessFault) -> FaultKind {
 
 fn aligned_address(core: &Core, address: &Address, aligned: bool) -> Result<u64, FaultKind> {
     let at = effective(core, address);
-    if aligned && at % 16 != 0 {
+    if aligned && !at.is_multiple_of(16) {
         return Err(FaultKind::GeneralProtection);
     }
     Ok(at)

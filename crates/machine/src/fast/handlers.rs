@@ -6,6 +6,7 @@ use crate::block::Block;
 use crate::exec::{Context, Flow, execute_instruction};
 use crate::observer::Unwatched;
 use crate::values::{self, sign_extend};
+use crate::vector::{FloatCall, PureCall};
 use crate::{Core, Time};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size};
 use std::sync::atomic::Ordering::Relaxed;
@@ -536,6 +537,74 @@ pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *con
     record(core, FlagKind::Logic, W::SIZE, result, 0);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, compared_zero::<D, W>(result)) }
+}
+
+// Vector functions; the address of the host's function is in `displacement`.
+
+handler!(
+    vector | core,
+    code,
+    at | {
+        let (a, b) = (core.cpu.pair(Reg(code.f)), core.cpu.pair(Reg(code.c)));
+        let result = pure_call(code)(a, b, code.imm as u8);
+        core.cpu.set_pair(Reg(code.a), result);
+    }
+);
+handler!(
+    vector_to_slot | core,
+    code,
+    at | {
+        let (a, b) = (core.cpu.pair(Reg(code.f)), core.cpu.pair(Reg(code.c)));
+        let result = pure_call(code)(a, b, code.imm as u8);
+        set_reg(core, code.a, result as u64);
+    }
+);
+handler!(
+    float | core,
+    code,
+    at | {
+        let result = attempt!(core, at, float_result(core, code));
+        core.cpu.set_pair(Reg(code.a), result);
+    }
+);
+handler!(
+    float_to_slot | core,
+    code,
+    at | {
+        let result = attempt!(core, at, float_result(core, code));
+        set_reg(core, code.a, result as u64);
+    }
+);
+handler!(
+    /// `imm` holds the immediate, the alignment mask and the displacement.
+    vector_load<M: Mode> |core, code, at| {
+        let base = M::address(core, &Code { displacement: (code.imm as i64) >> 32, ..*code });
+        if base & (code.imm >> 8 & 0xff) != 0 {
+            return bail(core, at);
+        }
+        let b = attempt!(core, at, core.memory.load::<u128>(base).ok());
+        let a = core.cpu.pair(Reg(code.a));
+        let result = pure_call(code)(a, b, code.imm as u8);
+        core.cpu.set_pair(Reg(code.a), result);
+    }
+);
+
+#[inline(always)]
+fn pure_call(code: &Code) -> PureCall {
+    // SAFETY: the compiler put the address of such a function there.
+    unsafe { std::mem::transmute::<usize, PureCall>(code.displacement as usize) }
+}
+
+/// The result of a float function, or `None` (with nothing changed) if it raises an unmasked exception.
+#[inline(always)]
+fn float_result(core: &mut Core, code: &Code) -> Option<u128> {
+    // SAFETY: the compiler put the address of such a function there.
+    let call = unsafe { std::mem::transmute::<usize, FloatCall>(code.displacement as usize) };
+    let mut mxcsr = core.cpu.get(Reg::MXCSR) as u32;
+    let (a, b) = (core.cpu.pair(Reg(code.f)), core.cpu.pair(Reg(code.c)));
+    let result = call(a, b, &mut mxcsr).ok()?;
+    core.cpu.set(Reg::MXCSR, mxcsr as u64);
+    Some(result)
 }
 
 // Everything else.

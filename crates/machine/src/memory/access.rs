@@ -140,8 +140,7 @@ impl Memory {
 
     fn write_as(&mut self, writer: Writer, address: u64, buffer: &[u8]) -> Result<(), AccessFault> {
         // One page is prepared and written in one go. For more, all are checked before any is touched.
-        let mut pieces_left = pieces(address, buffer.len());
-        if pieces_left.nth(1).is_some() {
+        if pieces(address, buffer.len()).nth(1).is_some() {
             self.check_write(writer, address, buffer.len())?;
         }
         for (address, range) in pieces(address, buffer.len()) {

@@ -142,7 +142,8 @@ impl Memory {
         }
     }
 
-    /// An independent copy, in constant time. Both sides copy a page when they first write to it.
+    /// An independent copy, in constant time. Both sides copy a page when they first write to it. Only the write
+    /// side of the TLB changes, so that several threads may fork one memory.
     pub fn fork(&self) -> Memory {
         self.write_tlb.clear();
         Memory {

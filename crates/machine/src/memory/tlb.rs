@@ -2,12 +2,12 @@
 //!
 //! Walking the page tree and searching the regions for every load would dominate the run, so the pages in
 //! use are remembered in a small direct-mapped array. An entry is trusted without any further check:
-//! whoever moves, shares or protects a page must drop its entry first. Tags are atomic (which costs nothing
-//! on a relaxed load) so that [`Tlb::clear`] works through a shared reference; that is what lets a memory be
-//! forked and hashed without exclusive access.
+//! whoever moves, shares or protects a page must drop its entry first. Tags are atomic so that [`Tlb::clear`]
+//! works through a shared reference; that is what lets a memory be forked and hashed without exclusive access.
+//! An access has exclusive access and reads them plainly.
 
 use super::{PAGE_MASK, PAGE_SIZE};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A reach of 4 MiB, in 16 KiB: larger tables cost more to clear at each fork than they save in misses.
 const ENTRIES: usize = 1024;
@@ -18,10 +18,12 @@ const NO_PAGE: u64 = u64::MAX;
 #[repr(C)]
 pub(super) struct Tlb {
     entries: [Entry; ENTRIES],
+    /// Whether anything was remembered since it was last cleared; else there is nothing to clear.
+    used: AtomicBool,
 }
 
-/// `addend` plus a guest address in the page `tag` is the host address.
-#[repr(C)]
+/// `addend` plus a guest address in the page `tag` is the host address. Aligned to lie in one cache line.
+#[repr(C, align(16))]
 struct Entry {
     tag: AtomicU64,
     addend: *mut u8,
@@ -36,10 +38,10 @@ unsafe impl Sync for Tlb {}
 impl Tlb {
     #[inline]
     pub fn new() -> Tlb {
-        Tlb {
-            entries: [const { Entry { tag: AtomicU64::new(NO_PAGE), addend: std::ptr::null_mut() } };
-                ENTRIES],
-        }
+        // All bytes of an empty entry are alike, which lets the compiler fill the array in the fastest way.
+        let nowhere = std::ptr::without_provenance_mut(usize::MAX);
+        let empty = |_| Entry { tag: AtomicU64::new(NO_PAGE), addend: nowhere };
+        Tlb { entries: std::array::from_fn(empty), used: AtomicBool::new(false) }
     }
 
     /// The host address of `size` bytes at `address`, if they lie in one known page.
@@ -48,10 +50,10 @@ impl Tlb {
     /// page's entry is never that of its neighbour, so an access that crosses pages misses; neither is the
     /// last page's entry that of page zero, so an access that wraps around misses too.
     #[inline(always)]
-    pub fn hit(&self, address: u64, size: u64) -> Option<*mut u8> {
-        let entry = &self.entries[index(address)];
+    pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        let entry = &mut self.entries[index(address)];
         let last_page = address.wrapping_add(size - 1) & PAGE_MASK;
-        if entry.tag.load(Relaxed) == last_page {
+        if *entry.tag.get_mut() == last_page {
             Some(entry.addend.wrapping_add(address as usize))
         } else {
             None
@@ -63,6 +65,7 @@ impl Tlb {
         let entry = &mut self.entries[index(page)];
         *entry.tag.get_mut() = page;
         entry.addend = host.wrapping_sub(page as usize);
+        *self.used.get_mut() = true;
     }
 
     /// Like [`Tlb::set`], but only if the page is remembered already.
@@ -88,8 +91,11 @@ impl Tlb {
 
     /// Drops everything.
     pub fn clear(&self) {
-        for entry in &self.entries {
-            entry.tag.store(NO_PAGE, Relaxed);
+        if self.used.load(Relaxed) {
+            for entry in &self.entries {
+                entry.tag.store(NO_PAGE, Relaxed);
+            }
+            self.used.store(false, Relaxed);
         }
     }
 }

@@ -9,27 +9,21 @@
 //! guest has not set already, the instruction raised nothing new. Otherwise it is done again the
 //! slow way, which finds exactly what it raises and leaves the host's flags clear.
 
-use super::mxcsr::{self, CONTROL, DEFAULT, EXCEPTIONS, FloatException, UNDERFLOW};
-use lift::vector::FloatWidth;
+use super::mxcsr::{self, CONTROL, DEFAULT, EXCEPTIONS, FloatException, OVERFLOW, UNDERFLOW};
+use super::unmasked::{self, Computation};
 
 pub type FloatResult = Result<u128, FloatException>;
 
 /// One float instruction of the host.
 pub trait Instruction {
-    /// What kind of lanes the result has, if it can be a denormal that was computed.
-    const COMPUTES: Option<Lanes>;
+    /// What is known of it where results can be too large or too small.
+    const COMPUTATION: Option<Computation>;
 
     /// Executes it under the present MXCSR. Returns the result and MXCSR afterwards.
     fn plain(a: u128, b: u128) -> (u128, u32);
 
     /// Executes it under the given MXCSR, then goes back to [`DEFAULT`]. Returns likewise.
     fn under(a: u128, b: u128, mxcsr: u32) -> (u128, u32);
-}
-
-#[derive(Clone, Copy)]
-pub struct Lanes {
-    pub width: FloatWidth,
-    pub packed: bool,
 }
 
 /// Executes an instruction for the guest.
@@ -46,26 +40,16 @@ pub fn execute<I: Instruction>(a: u128, b: u128, mxcsr: &mut u32) -> FloatResult
 
 #[inline(never)]
 fn execute_under<I: Instruction>(a: u128, b: u128, mxcsr: &mut u32) -> FloatResult {
-    let (value, status) = I::under(a, b, mxcsr::control_for(*mxcsr));
-    let mut raised = status & EXCEPTIONS;
-    // A denormal result that is exact is an underflow only if that exception is not masked, and
-    // here it was.
-    if mxcsr::underflow_is_unmasked(*mxcsr) && I::COMPUTES.is_some_and(|lanes| has_denormal(lanes, value)) {
-        raised |= UNDERFLOW;
-    }
+    let control = mxcsr::control_for(*mxcsr);
+    let (value, status) = I::under(a, b, control);
+    let raised = match I::COMPUTATION {
+        Some(computation) if mxcsr::is_unmasked(*mxcsr, OVERFLOW | UNDERFLOW) => {
+            unmasked::raised::<I>(computation, a, b, *mxcsr, control)
+        }
+        _ => status & EXCEPTIONS,
+    };
     mxcsr::raise(mxcsr, raised)?;
     Ok(value)
-}
-
-fn has_denormal(lanes: Lanes, value: u128) -> bool {
-    let single = |bits: u32| f32::from_bits(bits).is_subnormal();
-    let double = |bits: u64| f64::from_bits(bits).is_subnormal();
-    match lanes {
-        Lanes { width: FloatWidth::F32, packed: false } => single(value as u32),
-        Lanes { width: FloatWidth::F64, packed: false } => double(value as u64),
-        Lanes { width: FloatWidth::F32, packed: true } => (0..4).any(|n| single((value >> (32 * n)) as u32)),
-        Lanes { width: FloatWidth::F64, packed: true } => (0..2).any(|n| double((value >> (64 * n)) as u64)),
-    }
 }
 
 /// How operands get into the asm block, and the result out of it.
@@ -130,11 +114,11 @@ pub mod shape {
 /// `{a}` and `{b}`, and on the general register `{g}`, which holds the low half of `b` at first. (The
 /// asm comment names them all, because an instruction need not.)
 macro_rules! instruction {
-    ($shape:ident, $computes:expr, $($text:expr),+) => {{
+    ($shape:ident, $computation:expr, $($text:expr),+) => {{
         struct Named;
 
         impl Instruction for Named {
-            const COMPUTES: Option<Lanes> = $computes;
+            const COMPUTATION: Option<Computation> = $computation;
 
             #[inline(always)]
             fn plain(a: u128, b: u128) -> (u128, u32) {

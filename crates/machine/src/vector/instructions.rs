@@ -1,23 +1,35 @@
 //! Which instruction of the host computes which float function.
 
 use super::FloatCall;
-use super::float::{Instruction, Lanes, execute, instruction, shape};
+use super::float::{Instruction, execute, instruction, shape};
 use super::mxcsr::DEFAULT;
+use super::unmasked::{Computation, Function};
 use lift::vector::FloatWidth::{self, F32, F64};
 use lift::vector::{Conversion, FloatFunction, IntegerWidth, Predicate};
 use std::arch::asm;
 
-const NOT_COMPUTED: Option<Lanes> = None;
-const SINGLE: Option<Lanes> = Some(Lanes { width: F32, packed: false });
-const SINGLES: Option<Lanes> = Some(Lanes { width: F32, packed: true });
-const DOUBLE: Option<Lanes> = Some(Lanes { width: F64, packed: false });
-const DOUBLES: Option<Lanes> = Some(Lanes { width: F64, packed: true });
+/// For instructions whose result cannot be too large or too small.
+const IN_RANGE: Option<Computation> = None;
+
+const fn computes(function: Function, width: FloatWidth, packed: bool) -> Option<Computation> {
+    Some(Computation { function, width, packed })
+}
 
 pub fn arithmetic(function: FloatFunction, width: FloatWidth, packed: bool) -> FloatCall {
     /// The four forms of an instruction.
     macro_rules! forms {
         ($name:literal, $operands:expr) => {
-            forms!($name, $operands, NOT_COMPUTED, NOT_COMPUTED, NOT_COMPUTED, NOT_COMPUTED)
+            forms!($name, $operands, IN_RANGE, IN_RANGE, IN_RANGE, IN_RANGE)
+        };
+        ($name:literal, $operands:expr, $function:expr) => {
+            forms!(
+                $name,
+                $operands,
+                computes($function, F32, false),
+                computes($function, F32, true),
+                computes($function, F64, false),
+                computes($function, F64, true)
+            )
         };
         ($name:literal, $operands:expr, $ss:expr, $ps:expr, $sd:expr, $pd:expr) => {
             match (width, packed) {
@@ -34,10 +46,10 @@ pub fn arithmetic(function: FloatFunction, width: FloatWidth, packed: bool) -> F
         };
     }
     match function {
-        FloatFunction::Add => forms!("add", "{a}, {b}", SINGLE, SINGLES, DOUBLE, DOUBLES),
-        FloatFunction::Sub => forms!("sub", "{a}, {b}", SINGLE, SINGLES, DOUBLE, DOUBLES),
-        FloatFunction::Mul => forms!("mul", "{a}, {b}", SINGLE, SINGLES, DOUBLE, DOUBLES),
-        FloatFunction::Div => forms!("div", "{a}, {b}", SINGLE, SINGLES, DOUBLE, DOUBLES),
+        FloatFunction::Add => forms!("add", "{a}, {b}", Function::Add),
+        FloatFunction::Sub => forms!("sub", "{a}, {b}", Function::Sub),
+        FloatFunction::Mul => forms!("mul", "{a}, {b}", Function::Mul),
+        FloatFunction::Div => forms!("div", "{a}, {b}", Function::Div),
         FloatFunction::Min => forms!("min", "{a}, {b}"),
         FloatFunction::Max => forms!("max", "{a}, {b}"),
         FloatFunction::Sqrt => forms!("sqrt", "{a}, {b}"),
@@ -55,7 +67,7 @@ pub fn arithmetic(function: FloatFunction, width: FloatWidth, packed: bool) -> F
 pub fn compare_flags(width: FloatWidth, signalling: bool) -> FloatCall {
     macro_rules! compare {
         ($name:literal) => {
-            instruction!(flags, NOT_COMPUTED, concat!($name, " {a}, {b}"), "pushfq", "pop {g}")
+            instruction!(flags, IN_RANGE, concat!($name, " {a}, {b}"), "pushfq", "pop {g}")
         };
     }
     match (width, signalling) {
@@ -70,32 +82,36 @@ pub fn conversion(conversion: Conversion) -> FloatCall {
     use IntegerWidth::{I32, I64};
     match conversion {
         Conversion::IntegerToScalar { from, to } => match (from, to) {
-            (I32, F32) => instruction!(scalar, NOT_COMPUTED, "cvtsi2ss {a}, {g:e}"),
-            (I64, F32) => instruction!(scalar, NOT_COMPUTED, "cvtsi2ss {a}, {g}"),
-            (I32, F64) => instruction!(scalar, NOT_COMPUTED, "cvtsi2sd {a}, {g:e}"),
-            (I64, F64) => instruction!(scalar, NOT_COMPUTED, "cvtsi2sd {a}, {g}"),
+            (I32, F32) => instruction!(scalar, IN_RANGE, "cvtsi2ss {a}, {g:e}"),
+            (I64, F32) => instruction!(scalar, IN_RANGE, "cvtsi2ss {a}, {g}"),
+            (I32, F64) => instruction!(scalar, IN_RANGE, "cvtsi2sd {a}, {g:e}"),
+            (I64, F64) => instruction!(scalar, IN_RANGE, "cvtsi2sd {a}, {g}"),
         },
         Conversion::ScalarToInteger { from, to, truncate } => match (from, to, truncate) {
-            (F32, I32, false) => instruction!(general, NOT_COMPUTED, "cvtss2si {g:e}, {b}"),
-            (F32, I32, true) => instruction!(general, NOT_COMPUTED, "cvttss2si {g:e}, {b}"),
-            (F32, I64, false) => instruction!(general, NOT_COMPUTED, "cvtss2si {g}, {b}"),
-            (F32, I64, true) => instruction!(general, NOT_COMPUTED, "cvttss2si {g}, {b}"),
-            (F64, I32, false) => instruction!(general, NOT_COMPUTED, "cvtsd2si {g:e}, {b}"),
-            (F64, I32, true) => instruction!(general, NOT_COMPUTED, "cvttsd2si {g:e}, {b}"),
-            (F64, I64, false) => instruction!(general, NOT_COMPUTED, "cvtsd2si {g}, {b}"),
-            (F64, I64, true) => instruction!(general, NOT_COMPUTED, "cvttsd2si {g}, {b}"),
+            (F32, I32, false) => instruction!(general, IN_RANGE, "cvtss2si {g:e}, {b}"),
+            (F32, I32, true) => instruction!(general, IN_RANGE, "cvttss2si {g:e}, {b}"),
+            (F32, I64, false) => instruction!(general, IN_RANGE, "cvtss2si {g}, {b}"),
+            (F32, I64, true) => instruction!(general, IN_RANGE, "cvttss2si {g}, {b}"),
+            (F64, I32, false) => instruction!(general, IN_RANGE, "cvtsd2si {g:e}, {b}"),
+            (F64, I32, true) => instruction!(general, IN_RANGE, "cvttsd2si {g:e}, {b}"),
+            (F64, I64, false) => instruction!(general, IN_RANGE, "cvtsd2si {g}, {b}"),
+            (F64, I64, true) => instruction!(general, IN_RANGE, "cvttsd2si {g}, {b}"),
         },
-        Conversion::ScalarTo(F32) => instruction!(scalar, SINGLE, "cvtsd2ss {a}, {b}"),
-        Conversion::ScalarTo(F64) => instruction!(scalar, NOT_COMPUTED, "cvtss2sd {a}, {b}"),
-        Conversion::PackedTo(F32) => instruction!(packed, SINGLES, "cvtpd2ps {a}, {b}"),
-        Conversion::PackedTo(F64) => instruction!(packed, NOT_COMPUTED, "cvtps2pd {a}, {b}"),
-        Conversion::IntegersToPacked(F32) => instruction!(packed, NOT_COMPUTED, "cvtdq2ps {a}, {b}"),
-        Conversion::IntegersToPacked(F64) => instruction!(packed, NOT_COMPUTED, "cvtdq2pd {a}, {b}"),
+        Conversion::ScalarTo(F32) => {
+            instruction!(scalar, computes(Function::Narrow, F64, false), "cvtsd2ss {a}, {b}")
+        }
+        Conversion::ScalarTo(F64) => instruction!(scalar, IN_RANGE, "cvtss2sd {a}, {b}"),
+        Conversion::PackedTo(F32) => {
+            instruction!(packed, computes(Function::Narrow, F64, true), "cvtpd2ps {a}, {b}")
+        }
+        Conversion::PackedTo(F64) => instruction!(packed, IN_RANGE, "cvtps2pd {a}, {b}"),
+        Conversion::IntegersToPacked(F32) => instruction!(packed, IN_RANGE, "cvtdq2ps {a}, {b}"),
+        Conversion::IntegersToPacked(F64) => instruction!(packed, IN_RANGE, "cvtdq2pd {a}, {b}"),
         Conversion::PackedToIntegers { from, truncate } => match (from, truncate) {
-            (F32, false) => instruction!(packed, NOT_COMPUTED, "cvtps2dq {a}, {b}"),
-            (F32, true) => instruction!(packed, NOT_COMPUTED, "cvttps2dq {a}, {b}"),
-            (F64, false) => instruction!(packed, NOT_COMPUTED, "cvtpd2dq {a}, {b}"),
-            (F64, true) => instruction!(packed, NOT_COMPUTED, "cvttpd2dq {a}, {b}"),
+            (F32, false) => instruction!(packed, IN_RANGE, "cvtps2dq {a}, {b}"),
+            (F32, true) => instruction!(packed, IN_RANGE, "cvttps2dq {a}, {b}"),
+            (F64, false) => instruction!(packed, IN_RANGE, "cvtpd2dq {a}, {b}"),
+            (F64, true) => instruction!(packed, IN_RANGE, "cvttpd2dq {a}, {b}"),
         },
     }
 }

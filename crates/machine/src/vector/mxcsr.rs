@@ -4,7 +4,9 @@
 pub const BEFORE_COMPUTING: u32 = 0x07;
 /// All six exception flags; overflow, underflow and inexact are found after computing.
 pub const EXCEPTIONS: u32 = 0x3f;
+pub const OVERFLOW: u32 = 0x08;
 pub const UNDERFLOW: u32 = 0x10;
+pub const INEXACT: u32 = 0x20;
 /// The exception masks are in the order of the flags.
 pub const MASKS: u32 = EXCEPTIONS << MASK_SHIFT;
 pub const FLUSH_TO_ZERO: u32 = 1 << 15;
@@ -40,10 +42,11 @@ pub fn raise(mxcsr: &mut u32, raised: u32) -> Result<(), FloatException> {
 #[inline]
 pub fn control_for(mxcsr: u32) -> u32 {
     let control = mxcsr & CONTROL | MASKS;
-    if underflow_is_unmasked(mxcsr) { control & !FLUSH_TO_ZERO } else { control }
+    if is_unmasked(mxcsr, UNDERFLOW) { control & !FLUSH_TO_ZERO } else { control }
 }
 
+/// Whether the guest wants a trap on one of these exceptions.
 #[inline]
-pub fn underflow_is_unmasked(mxcsr: u32) -> bool {
-    mxcsr & (UNDERFLOW << MASK_SHIFT) == 0
+pub fn is_unmasked(mxcsr: u32, exceptions: u32) -> bool {
+    !(mxcsr >> MASK_SHIFT) & exceptions != 0
 }
