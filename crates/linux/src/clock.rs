@@ -15,7 +15,7 @@ const STEP: Duration = Duration::from_micros(1);
 /// How long the virtual machine claims to have been up when the process starts.
 const UPTIME_AT_START: Duration = Duration::from_secs(1000);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Clock {
     start: Duration,
     elapsed: Duration,

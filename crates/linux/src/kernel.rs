@@ -2,18 +2,22 @@
 //!
 //! Everything here is cloned in O(1) when a process is forked: small values, or shared and copied on write.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Cpu, Fault, Machine, Memory, Time, Unsupported};
+use machine::{Core, Cpu, Fault, Machine, Memory, Time, Unsupported};
 
 use crate::clock::Clock;
 use crate::errno::Errno;
+use crate::fs::{FileSystem, RandomStream, Stream, Timestamp};
 use crate::guest::{Guest, KernelAccess};
+use crate::heap::Heap;
 use crate::output::Output;
-use crate::random::Random;
-use crate::syscalls;
+use crate::resources::Resources;
+use crate::signal::Signals;
+use crate::syscalls::{self, SharedMapping};
 
 /// The ids of the one process that there is. Constant, so that a run that prints them repeats itself.
 pub const PID: u32 = 4242;
@@ -55,13 +59,6 @@ pub struct Limits {
     pub output: u64,
 }
 
-/// The user as whom the guest runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Credentials {
-    pub user: u32,
-    pub group: u32,
-}
-
 /// What the process was started with; some of it is visible in /proc/self.
 #[derive(Clone, Debug, Default)]
 pub struct Command {
@@ -75,28 +72,41 @@ pub struct Command {
 pub struct Kernel {
     /// What the last system call read and wrote of the guest's memory.
     pub accesses: Vec<KernelAccess>,
+    pub files: FileSystem,
     pub clock: Clock,
-    pub random: Random,
+    pub random: RandomStream,
     pub output: Output,
     pub warnings: Warnings,
     pub limits: Limits,
-    pub credentials: Credentials,
     pub command: Arc<Command>,
+    /// What the process calls itself: the executable's name, until it says otherwise.
+    pub name: Arc<[u8]>,
+    pub heap: Heap,
+    pub resources: Resources,
+    pub signals: Signals,
+    /// Files that are mapped so that stores reach them.
+    pub shared: Arc<Vec<SharedMapping>>,
     /// Set when the process has ended; it stays so.
     pub ended: Option<Exit>,
 }
 
 impl Kernel {
-    pub fn new(command: Command, credentials: Credentials, limits: Limits, start: Duration) -> Kernel {
+    pub fn new(command: Command, files: FileSystem, limits: Limits, start: Duration) -> Kernel {
+        let name = command.executable.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         Kernel {
             accesses: Vec::new(),
+            files,
             clock: Clock::new(start),
-            random: Random::new(0x7768_7964_756e_6974),
+            random: RandomStream::default(),
             output: Output::default(),
             warnings: Warnings::default(),
             limits,
-            credentials,
+            name: name.into(),
             command: Arc::new(command),
+            heap: Heap::default(),
+            resources: Resources::default(),
+            signals: Signals::default(),
+            shared: Arc::default(),
             ended: None,
         }
     }
@@ -107,7 +117,9 @@ impl Kernel {
         let number = machine.cpu.get(Reg::RAX);
         let registers = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9];
         let args = registers.map(|register| machine.cpu.get(register));
-        let result = self.serve(&mut machine.memory, &mut machine.cpu, machine.time, number, args);
+        let time = machine.time;
+        let Core { cpu, memory, .. } = &mut **machine;
+        let result = self.serve(memory, cpu, time, number, args);
         let value = match result {
             Ok(value) => value,
             Err(errno) => errno.as_return_value(),
@@ -134,6 +146,21 @@ impl Kernel {
         }
         self.accesses = accesses;
         result
+    }
+
+    /// Folds everything here that the further run depends on into a hash.
+    pub fn hash(&self, seed: u64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        self.files.hash(&mut hasher);
+        self.clock.hash(&mut hasher);
+        self.random.hash(&mut hasher);
+        self.output.hash(&mut hasher);
+        self.heap.hash(&mut hasher);
+        self.resources.hash(&mut hasher);
+        self.signals.hash(&mut hasher);
+        self.name.hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -164,8 +191,17 @@ impl Call<'_> {
         Err(Errno::EINTR)
     }
 
+    /// The time to stamp files with.
+    pub fn now(&self) -> Timestamp {
+        let now = self.kernel.clock.peek();
+        Timestamp {
+            seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
+            nanoseconds: now.subsec_nanos(),
+        }
+    }
+
     /// Writes to a standard stream. The output limit ends the process; what fits is still written.
-    pub fn write_output(&mut self, stream: crate::output::Stream, bytes: &[u8]) {
+    pub fn write_output(&mut self, stream: Stream, bytes: &[u8]) {
         let limit = self.kernel.limits.output;
         let room = limit.saturating_sub(self.kernel.output.bytes());
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use machine::{AccessFault, Backing, Memory, Permissions, Region};
 
 use crate::elf::{Elf, page_down, page_up};
+use crate::fs::Credentials;
 use crate::load_error::LoadError;
 use crate::stack::{self, Loaded, STACK_SIZE, STACK_TOP};
 
@@ -41,7 +42,7 @@ pub struct Request<'a> {
     pub cwd: &'a Path,
     pub argv: &'a [Vec<u8>],
     pub env: &'a [Vec<u8>],
-    pub credentials: crate::kernel::Credentials,
+    pub credentials: &'a Credentials,
     pub max_memory: u64,
 }
 
@@ -82,8 +83,7 @@ pub fn load(request: &Request<'_>, memory: &mut Memory) -> Result<Image, LoadErr
         loaded.interpreter_base = base;
         begin = elf.entry.wrapping_add(base);
     }
-    let stack_pointer =
-        set_up_stack(request, memory, &loaded, elf.executable_stack).map_err(no_memory)?;
+    let stack_pointer = set_up_stack(request, memory, &loaded, elf.executable_stack).map_err(no_memory)?;
     Ok(Image {
         executable: std::fs::canonicalize(&location).unwrap_or(location),
         start: begin,
@@ -240,7 +240,7 @@ fn set_up_stack(
         request.program.as_os_str().as_bytes(),
         loaded,
         request.credentials,
-        hwcap(),
+        u64::from(machine::cpuid::FEATURES_EDX),
     );
     memory.poke(stack.pointer, &stack.bytes)?;
     Ok(stack.pointer)

@@ -3,16 +3,12 @@
 //! The log is part of the state, and a state is cloned in O(1), so it is a persistent list of blocks: clones
 //! share all full blocks, and copy at most the one that is being filled.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use machine::Time;
 
-/// Where a write went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stream {
-    Stdout,
-    Stderr,
-}
+use crate::fs::Stream;
 
 /// One write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +27,14 @@ pub struct Output {
     last: Option<Arc<Block>>,
     writes: u64,
     bytes: u64,
+    /// Of all streams, times and bytes so far, so that hashing a state does not go over all of its output.
+    hash: u64,
+}
+
+impl Hash for Output {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.hash.hash(state);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -54,6 +58,9 @@ impl Output {
         self.last = Some(block);
         self.writes += 1;
         self.bytes += bytes.len() as u64;
+        let mut hasher = DefaultHasher::new();
+        (self.hash, stream, time, bytes).hash(&mut hasher);
+        self.hash = hasher.finish();
     }
 
     /// How many writes there were.
@@ -149,6 +156,8 @@ mod tests {
         output.push(Stream::Stdout, Time(10), b"new");
         assert_eq!(clone.writes(), 10);
         assert_eq!(clone.since(0).count(), 10);
+        assert_eq!(clone.hash, filled(10).hash);
+        assert_ne!(clone.hash, output.hash);
         assert_eq!(output.since(10).next().map(|write| write.bytes), Some(&b"new"[..]));
     }
 

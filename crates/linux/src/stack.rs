@@ -1,7 +1,7 @@
 //! The stack as a new program finds it: argument and environment strings, their pointers, and the auxiliary
 //! vector that tells the C library about the machine.
 
-use crate::kernel::Credentials;
+use crate::fs::Credentials;
 
 /// One past the highest address of the stack.
 pub const STACK_TOP: u64 = 0x7fff_ffff_f000;
@@ -58,7 +58,7 @@ pub fn initial_stack(
     env: &[Vec<u8>],
     execfn: &[u8],
     loaded: &Loaded,
-    credentials: Credentials,
+    credentials: &Credentials,
     hwcap: u64,
 ) -> InitialStack {
     // The strings lie at the very top, in the order of Linux: platform, random bytes, argv, env, path, zero.
@@ -142,8 +142,8 @@ mod tests {
         let argv: Vec<Vec<u8>> = (0..arguments).map(|n| format!("argument{n}").into_bytes()).collect();
         let env = vec![b"HOME=/root".to_vec(), b"EMPTY=".to_vec()];
         let loaded = Loaded { headers: 0x40, header_count: 9, entry: 0x1234, interpreter_base: 0x7000 };
-        let credentials = Credentials { user: 7, group: 8 };
-        Reader(initial_stack(&argv, &env, b"/bin/prog", &loaded, credentials, 0xabc))
+        let credentials = Credentials { user: 7, group: 8, groups: [].into() };
+        Reader(initial_stack(&argv, &env, b"/bin/prog", &loaded, &credentials, 0xabc))
     }
 
     #[test]

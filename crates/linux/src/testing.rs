@@ -1,9 +1,12 @@
 //! A kernel with a scratch page, for tests that make system calls without a program.
 
+use std::sync::Arc;
+
 use machine::{Backing, Cpu, Memory, Permissions, Region, Time};
 
 use crate::clock::DEFAULT_START;
-use crate::kernel::{Command, Credentials, Kernel, Limits, SysResult};
+use crate::fs::{Credentials, FileSystem, Setup, StandardStreams, Timestamp};
+use crate::kernel::{Command, Kernel, Limits, PID, SysResult};
 
 /// Where the scratch region of 64 KiB lies.
 pub const SCRATCH: u64 = 0x10_0000;
@@ -27,9 +30,19 @@ impl Rig {
             shared: false,
         });
         let limits = Limits { memory: 64 << 20, output: 1 << 20 };
-        let credentials = Credentials { user: 1000, group: 1000 };
+        let setup = Setup {
+            credentials: Credentials { user: 1000, group: 1000, groups: [].into() },
+            working_directory: b"/".to_vec(),
+            process: PID,
+            standard_input: Arc::default(),
+            streams: StandardStreams::Pipes,
+            overlay_limit: limits.memory,
+            memory_total: limits.memory,
+            now: Timestamp::default(),
+        };
+        let files = FileSystem::new(&setup).unwrap();
         Rig {
-            kernel: Kernel::new(Command::default(), credentials, limits, DEFAULT_START),
+            kernel: Kernel::new(Command::default(), files, limits, DEFAULT_START),
             memory,
             cpu: Cpu::default(),
         }

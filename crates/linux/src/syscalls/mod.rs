@@ -1,8 +1,19 @@
 //! System calls, one file an area. Each area extends [`Call`] with a method a call, and says by number which
 //! calls it serves.
 
-#[allow(non_upper_case_globals)]
+// The table is whole, whether we serve a call or not, and spells the names as Linux does.
+#[allow(non_upper_case_globals, dead_code)]
 pub mod nr;
+
+mod file_mappings;
+mod identity;
+mod memory;
+mod process;
+mod scheduling;
+mod signals;
+mod time;
+
+pub use file_mappings::SharedMapping;
 
 use crate::errno::Errno;
 use crate::kernel::{Args, Call, SysResult};
@@ -10,16 +21,20 @@ use crate::kernel::{Args, Call, SysResult};
 /// An area's dispatcher: `None` when the call is not of this area.
 type Area = fn(&mut Call<'_>, u64, Args) -> Option<SysResult>;
 
-const AREAS: &[Area] = &[];
+const AREAS: &[Area] =
+    &[memory::serve, time::serve, process::serve, identity::serve, scheduling::serve, signals::serve];
 
 /// Serves one call: its number and arguments to its result.
 pub fn dispatch(call: &mut Call<'_>, number: u64, args: Args) -> SysResult {
-    for area in AREAS {
-        if let Some(result) = area(call, number, args) {
-            return result;
-        }
+    let reconcile = !call.kernel.shared.is_empty() && file_mappings::touches_files(number);
+    if reconcile {
+        call.synchronise_shared();
     }
-    call.unknown(number)
+    let result = AREAS.iter().find_map(|area| area(call, number, args));
+    if reconcile {
+        call.synchronise_shared();
+    }
+    result.unwrap_or_else(|| call.unknown(number))
 }
 
 impl Call<'_> {
