@@ -47,10 +47,20 @@ pub struct Request<'a> {
 }
 
 pub fn load(request: &Request<'_>, memory: &mut Memory) -> Result<Image, LoadError> {
-    let path = request.program;
     check_strings(request)?;
-    let location = request.cwd.join(path);
-    let file = read_program(&location).map_err(|refusal| refusal.explain(path))?;
+    let location = request.cwd.join(request.program);
+    let file = read_program(&location).map_err(|refusal| refusal.explain(request.program))?;
+    load_file(request, location, file, memory)
+}
+
+/// Loads a program whose bytes are at hand.
+pub(crate) fn load_file(
+    request: &Request<'_>,
+    location: PathBuf,
+    file: Arc<Vec<u8>>,
+    memory: &mut Memory,
+) -> Result<Image, LoadError> {
+    let path = request.program;
     let elf = Elf::parse(&file).map_err(|cause| LoadError::for_program(path, &file, cause))?;
     let interpreter = match &elf.interpreter {
         Some(interpreter) => Some(read_interpreter(path, interpreter)?),
@@ -245,3 +255,6 @@ fn set_up_stack(
     memory.poke(stack.pointer, &stack.bytes)?;
     Ok(stack.pointer)
 }
+
+#[cfg(test)]
+mod tests;
