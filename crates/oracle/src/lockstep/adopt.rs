@@ -1,11 +1,12 @@
 //! The start: a machine made from the native child before its first instruction.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use lift::Reg;
-use linux::{AdoptConfig, Process};
+use linux::{Config, Process};
 use machine::{Backing, Cpu, Machine, Memory, PAGE_SIZE, Permissions, Region};
 
 use super::maps::Mapping;
@@ -13,19 +14,27 @@ use super::native::Native;
 use super::report::Failure;
 use super::{Command, state::State};
 
-/// No program that is worth stepping needs more.
-const MEMORY_LIMIT: u64 = 4 << 30;
-
 /// A process of the machine's in the state of the child.
 pub fn copy(command: &Command, native: &Native) -> Result<Process, Failure> {
     let memory = copy_memory(native)?;
     let mut machine = Machine::new(memory);
     copy_registers(&native.state()?, &mut machine.cpu);
-    todo!()
+    let bytes = |words: &[OsString]| words.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let Some(program) = command.argv.first() else {
+        return Err(Failure::Setup("the command is empty".to_owned()));
+    };
+    let config = Config {
+        argv: bytes(&command.argv),
+        env: bytes(&command.env),
+        cwd: command.cwd.clone(),
+        stdin: Arc::new(command.stdin.clone()),
+        ..Config::new(program)
+    };
+    Process::adopt(&config, machine, native.heap_start()?).map_err(|error| Failure::Setup(error.to_string()))
 }
 
 fn copy_memory(native: &Native) -> io::Result<Memory> {
-    let mut memory = Memory::new(MEMORY_LIMIT);
+    let mut memory = Memory::new(Config::DEFAULT_MAX_MEMORY);
     for mapping in native.mappings()? {
         let Mapping { start, end, read, write, execute, .. } = mapping;
         // The kernel's own pages only hold their place, so that nothing is mapped over them.

@@ -138,10 +138,8 @@ fn copy_permissions(memory: &Memory, native: &mut Native, start: u64, end: u64) 
         }
         let from = region.start.max(start);
         let length = region.end.min(end) - from;
-        let answer = native.system_call(
-            libc::SYS_mprotect,
-            [from, length, protection(region.permissions), 0, 0, 0],
-        )?;
+        let answer = native
+            .system_call(libc::SYS_mprotect, [from, length, protection(region.permissions), 0, 0, 0])?;
         if answer != 0 {
             return Ok(answer);
         }

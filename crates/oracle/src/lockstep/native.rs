@@ -12,7 +12,6 @@ use super::ptrace::{self, Pid, SignalInfo, Wait};
 use super::state::State;
 use super::{Command, Failure};
 
-pub const PAGE_SIZE: u64 = 4096;
 /// As the machine's: natively the stack grows on demand, here all of it is there from the start,
 /// so that both sides fault alike and the stepper can write anywhere in it.
 pub const STACK_SIZE: u64 = 8 << 20;
@@ -26,7 +25,10 @@ const SYSCALL: [u8; 2] = [0x0f, 0x05];
 pub enum NativeStop {
     Stepped,
     /// The instruction faulted (int3 included) and has not been retired.
-    Signal { number: i32, info: SignalInfo },
+    Signal {
+        number: i32,
+        info: SignalInfo,
+    },
     /// Somebody else ended the child.
     Gone,
 }
@@ -234,6 +236,8 @@ fn reap(child: &mut Child) {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+
+    use machine::PAGE_SIZE;
 
     use super::super::instruction::{Plan, Step};
     use super::super::{auxv, state};

@@ -93,10 +93,6 @@ pub fn float_registers(pid: Pid) -> io::Result<user_fpregs_struct> {
     unsafe { fetch(libc::PTRACE_GETFPREGS, pid) }
 }
 
-pub fn set_float_registers(pid: Pid, registers: &user_fpregs_struct) -> io::Result<()> {
-    request(libc::PTRACE_SETFPREGS, pid, std::ptr::from_ref(registers) as u64)
-}
-
 /// Of the signal that the process is stopped for.
 pub fn signal_info(pid: Pid) -> io::Result<SignalInfo> {
     // SAFETY: the request fills exactly this structure; `si_addr` reads a word of it that is
@@ -113,7 +109,7 @@ pub fn pin_to_one_processor() -> io::Result<()> {
     // SAFETY: `set` is plain data, large enough for the processor numbers that the kernel gives.
     unsafe {
         let processor = libc::sched_getcpu();
-        if processor < 0 || processor >= libc::CPU_SETSIZE {
+        if !(0..libc::CPU_SETSIZE).contains(&processor) {
             return Err(io::Error::last_os_error());
         }
         let mut set: libc::cpu_set_t = std::mem::zeroed();

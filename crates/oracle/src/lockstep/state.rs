@@ -94,8 +94,8 @@ impl State {
 pub fn general(registers: &user_regs_struct) -> [u64; 16] {
     let r = registers;
     [
-        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14,
-        r.r15,
+        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13,
+        r.r14, r.r15,
     ]
 }
 
@@ -103,8 +103,8 @@ pub fn general(registers: &user_regs_struct) -> [u64; 16] {
 pub fn set_general(registers: &mut user_regs_struct, general: &[u64; 16]) {
     let r = registers;
     [
-        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14,
-        r.r15,
+        r.rax, r.rcx, r.rdx, r.rbx, r.rsp, r.rbp, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13,
+        r.r14, r.r15,
     ] = *general;
 }
 

@@ -9,8 +9,8 @@ use super::compare::{self, Writes};
 use super::instruction::{self, Plan, Step};
 use super::native::{Native, NativeStop};
 use super::report::{Divergence, End, Failure, Report};
-use super::state::{self, Difference, State, TRAP_FLAG};
 use super::shadow::Shadow;
+use super::state::{self, Difference, State, TRAP_FLAG};
 use super::{Command, adopt, auxv, kernel};
 
 /// Pages that the machine wrote are compared as a whole this often, for writes that one side made
@@ -206,8 +206,8 @@ impl Stepper {
     }
 
     fn remember(&mut self, rip: u64, bytes: &[u8]) {
-        let mut entry = if self.history.len() == HISTORY { self.history.pop_front() } else { None }
-            .unwrap_or_default();
+        let mut entry =
+            if self.history.len() == HISTORY { self.history.pop_front() } else { None }.unwrap_or_default();
         entry.0 = rip;
         entry.1.clear();
         entry.1.extend_from_slice(bytes);
