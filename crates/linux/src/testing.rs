@@ -5,7 +5,7 @@ use std::sync::Arc;
 use machine::{Backing, Cpu, Memory, Permissions, Region, Time};
 
 use crate::clock::DEFAULT_START;
-use crate::fs::{Credentials, FileSystem, Setup, StandardStreams, Timestamp};
+use crate::fs::{Credentials, FileSystem, Pieces, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Kernel, Limits, PID, SysResult};
 
 /// Where the scratch region of 64 KiB lies.
@@ -35,6 +35,8 @@ impl Rig {
             working_directory: b"/".to_vec(),
             process: PID,
             standard_input: Arc::default(),
+            input_open: false,
+            input_pieces: Pieces::Chunks,
             streams: StandardStreams::Pipes,
             overlay_limit: limits.memory,
             memory_total: limits.memory,

@@ -155,7 +155,7 @@ impl FileSystem {
                     }
                 }
             }
-            Object::Input(_) if wanted & WRITE != 0 && !self.terminal => return Err(Errno::EACCES),
+            Object::Input if wanted & WRITE != 0 && !self.terminal => return Err(Errno::EACCES),
             Object::Output(_) if wanted & READ != 0 && !self.terminal => return Err(Errno::EACCES),
             other => other,
         };
