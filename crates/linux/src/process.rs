@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,34 +89,21 @@ impl Process {
             max_memory: config.max_memory,
         };
         let image = loader::load(&request, &mut memory)?;
-        let command = Command {
-            executable: image.executable.as_os_str().as_bytes().to_vec(),
-            argv: config.argv.clone(),
-            env: config.env.clone(),
-        };
-        let limits = Limits { memory: config.max_memory, output: config.max_output };
-        let mut files = FileSystem::new(&Setup {
-            credentials: config.credentials.clone(),
-            working_directory: config.cwd.as_os_str().as_bytes().to_vec(),
-            process: PID,
-            standard_input: config.stdin.clone(),
-            input_open: config.stdin_open,
-            input_pieces: config.stdin_pieces,
-            streams: config.streams,
-            overlay_limit: config.max_memory,
-            memory_total: config.max_memory,
-            now: Timestamp {
-                seconds: i64::try_from(config.start.as_secs()).unwrap_or(i64::MAX),
-                nanoseconds: config.start.subsec_nanos(),
-            },
-        })
-        .map_err(|cause| LoadError::WorkingDirectory { path: config.cwd.clone(), cause })?;
-        files.set_executable(&command.executable);
-        let mut kernel = Kernel::new(command, files, limits, config.start);
+        let mut kernel = Process::kernel(config, &image.executable)?;
         kernel.heap.start(image.break_start);
         let mut machine = Machine::new(memory);
         machine.cpu.rip = image.start;
         machine.cpu.set(Reg::RSP, image.stack_pointer);
+        Ok(Process { machine, kernel })
+    }
+
+    /// Puts a kernel around a machine that holds a program already, whose heap begins at `heap_start` and
+    /// is empty. For a program that somebody else loaded: lock-step takes over a native process.
+    pub fn adopt(config: &Config, machine: Machine, heap_start: u64) -> Result<Process, LoadError> {
+        let executable = config.cwd.join(&config.program);
+        let executable = std::fs::canonicalize(&executable).unwrap_or(executable);
+        let mut kernel = Process::kernel(config, &executable)?;
+        kernel.heap.start(heap_start);
         Ok(Process { machine, kernel })
     }
 
@@ -152,6 +139,33 @@ impl Process {
     /// A hash of everything that the further run depends on.
     pub fn state_hash(&self) -> u64 {
         self.kernel.hash(self.machine.state_hash())
+    }
+
+    fn kernel(config: &Config, executable: &Path) -> Result<Kernel, LoadError> {
+        let command = Command {
+            executable: executable.as_os_str().as_bytes().to_vec(),
+            argv: config.argv.clone(),
+            env: config.env.clone(),
+        };
+        let limits = Limits { memory: config.max_memory, output: config.max_output };
+        let mut files = FileSystem::new(&Setup {
+            credentials: config.credentials.clone(),
+            working_directory: config.cwd.as_os_str().as_bytes().to_vec(),
+            process: PID,
+            standard_input: config.stdin.clone(),
+            input_open: config.stdin_open,
+            input_pieces: config.stdin_pieces,
+            streams: config.streams,
+            overlay_limit: config.max_memory,
+            memory_total: config.max_memory,
+            now: Timestamp {
+                seconds: i64::try_from(config.start.as_secs()).unwrap_or(i64::MAX),
+                nanoseconds: config.start.subsec_nanos(),
+            },
+        })
+        .map_err(|cause| LoadError::WorkingDirectory { path: config.cwd.clone(), cause })?;
+        files.set_executable(&command.executable);
+        Ok(Kernel::new(command, files, limits, config.start))
     }
 
     fn fatal(&self, fault: Fault) -> Exit {
