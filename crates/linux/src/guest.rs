@@ -111,10 +111,6 @@ impl<'a> Guest<'a> {
         Ok(u8::from_le_bytes(self.read_array(address)?))
     }
 
-    pub fn read_u16(&mut self, address: u64) -> Result<u16, Errno> {
-        Ok(u16::from_le_bytes(self.read_array(address)?))
-    }
-
     pub fn read_u32(&mut self, address: u64) -> Result<u32, Errno> {
         Ok(u32::from_le_bytes(self.read_array(address)?))
     }
@@ -140,10 +136,6 @@ impl<'a> Guest<'a> {
     }
 
     pub fn write_u64(&mut self, address: u64, value: u64) -> Result<(), Errno> {
-        self.write(address, &value.to_le_bytes())
-    }
-
-    pub fn write_i64(&mut self, address: u64, value: i64) -> Result<(), Errno> {
         self.write(address, &value.to_le_bytes())
     }
 
@@ -349,12 +341,12 @@ mod tests {
         let (_, accesses) = with(|guest| {
             guest.write_u64(START, 1).unwrap();
             guest.write_u32(START + 8, 2).unwrap();
-            guest.read_u16(START + 12).unwrap();
+            guest.read_u8(START + 12).unwrap();
             guest.write(START, &[]).unwrap();
             guest.write_u64(END - 4, 1).unwrap_err();
         });
         let first = KernelAccess { address: START, length: 12, write: true };
-        let second = KernelAccess { address: START + 12, length: 2, write: false };
+        let second = KernelAccess { address: START + 12, length: 1, write: false };
         assert_eq!(accesses, [first, second]);
     }
 }
