@@ -6,8 +6,10 @@ use std::sync::Arc;
 use machine::{Backing, Cpu, Memory, PAGE_SIZE, Permissions, Region, Time};
 
 use crate::clock::DEFAULT_START;
+use crate::fs::tests::Scratch;
 use crate::fs::{Credentials, FileSystem, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Kernel, Limits, PID, SysResult};
+use crate::syscalls::nr;
 
 /// Where the scratch region of 64 KiB lies.
 pub const SCRATCH: u64 = 0x10_0000;
@@ -47,6 +49,27 @@ impl Rig {
             memory,
             cpu: Cpu::default(),
         }
+    }
+
+    /// A kernel as root, with a directory of the host as its working directory.
+    pub fn over(scratch: &Scratch) -> Rig {
+        let mut rig = Rig::new();
+        rig.kernel.files = scratch.world();
+        rig
+    }
+
+    /// Puts a string at the end of the scratch region and returns its address.
+    pub fn string(&mut self, text: &str) -> u64 {
+        let address = SCRATCH + SCRATCH_LENGTH - 0x1000;
+        self.put(address, text.as_bytes());
+        self.put(address + text.len() as u64, &[0]);
+        address
+    }
+
+    /// Opens a file and returns its descriptor.
+    pub fn open(&mut self, path: &str, flags: u32) -> SysResult {
+        let path = self.string(path);
+        self.call(nr::open, &[path, u64::from(flags), 0o644])
     }
 
     /// Makes a system call with up to six arguments.
