@@ -194,3 +194,6 @@ impl Process {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ mod random;
 mod readiness;
 mod resolve;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transfer;
 mod tree;
 mod virtual_files;

@@ -154,3 +154,86 @@ impl Call<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::abi::{O_APPEND, O_LARGEFILE, O_RDWR};
+    use crate::fs::tests::Scratch;
+    use crate::fs::{FileSystem, StandardStreams};
+    use crate::testing::{Rig, SCRATCH};
+
+    #[test]
+    fn descriptors_are_duplicated_with_and_without_a_wish() {
+        let mut rig = Rig::over(&Scratch::new());
+        assert_eq!(rig.call(nr::dup, &[1]), Ok(3));
+        assert_eq!(rig.call(nr::dup2, &[1, 10]), Ok(10));
+        assert_eq!(rig.call(nr::dup2, &[1, 1]), Ok(1));
+        assert_eq!(rig.call(nr::dup3, &[1, 11, u64::from(O_CLOEXEC)]), Ok(11));
+        assert_eq!(rig.call(nr::fcntl, &[11, 1]), Ok(1));
+        assert_eq!(rig.call(nr::dup3, &[1, 1, 0]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::fcntl, &[1, 0, 10]), Ok(12));
+        assert_eq!(rig.call(nr::fcntl, &[1, 1030, 10]), Ok(13));
+        assert_eq!(rig.call(nr::fcntl, &[13, 1]), Ok(1));
+        assert_eq!(rig.call(nr::fcntl, &[1, 0, 5000]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::dup, &[99]), Err(Errno::EBADF));
+        assert_eq!(rig.call(nr::dup2, &[1, 5000]), Err(Errno::EBADF));
+    }
+
+    #[test]
+    fn flags_are_those_of_the_open_file() {
+        let scratch = Scratch::new();
+        scratch.file("f", b"");
+        let mut rig = Rig::over(&scratch);
+        let file = rig.open("f", O_RDWR | O_APPEND).unwrap();
+        let copy = rig.call(nr::dup, &[file]).unwrap();
+        assert_eq!(rig.call(nr::fcntl, &[file, 3]), Ok(u64::from(O_RDWR | O_APPEND | O_LARGEFILE)));
+        assert_eq!(rig.call(nr::fcntl, &[file, 4, u64::from(O_NONBLOCK)]), Ok(0));
+        assert_eq!(rig.call(nr::fcntl, &[copy, 3]), Ok(u64::from(O_RDWR | O_NONBLOCK | O_LARGEFILE)));
+        assert_eq!(rig.call(nr::fcntl, &[1, 3]), Ok(u64::from(O_WRONLY)));
+    }
+
+    #[test]
+    fn locks_are_free_for_the_asking() {
+        let scratch = Scratch::new();
+        scratch.file("f", b"");
+        let mut rig = Rig::over(&scratch);
+        let file = rig.open("f", O_RDONLY).unwrap();
+        rig.put(SCRATCH, &[1, 0]);
+        assert_eq!(rig.call(nr::fcntl, &[file, 5, SCRATCH]), Ok(0));
+        assert_eq!(rig.get(SCRATCH, 2), [2, 0]);
+        rig.put(SCRATCH, &[0, 0]);
+        assert_eq!(rig.call(nr::fcntl, &[file, 6, SCRATCH]), Ok(0));
+        rig.put(SCRATCH, &[1, 0]);
+        assert_eq!(rig.call(nr::fcntl, &[file, 6, SCRATCH]), Err(Errno::EBADF));
+        rig.put(SCRATCH, &[9, 0]);
+        assert_eq!(rig.call(nr::fcntl, &[file, 6, SCRATCH]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::flock, &[file, 2 | 4]), Ok(0));
+        assert_eq!(rig.call(nr::flock, &[file, 3]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn a_pipe_that_cannot_be_told_of_is_not_made() {
+        let mut rig = Rig::over(&Scratch::new());
+        assert_eq!(rig.call(nr::pipe2, &[8, 0]), Err(Errno::EFAULT));
+        assert_eq!(rig.call(nr::pipe2, &[SCRATCH, u64::from(O_CLOEXEC)]), Ok(0));
+        assert_eq!((rig.get_u32(SCRATCH), rig.get_u32(SCRATCH + 4)), (3, 4));
+        assert_eq!(rig.call(nr::pipe2, &[SCRATCH, 1]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn only_a_terminal_is_a_terminal() {
+        let scratch = Scratch::new();
+        let mut rig = Rig::over(&scratch);
+        assert_eq!(rig.call(nr::ioctl, &[1, 0x5401, SCRATCH]), Err(Errno::ENOTTY));
+        assert_eq!(rig.call(nr::ioctl, &[0, 0x541b, SCRATCH]), Ok(0));
+        assert_eq!(rig.get_u32(SCRATCH), 5);
+        assert_eq!(rig.call(nr::ioctl, &[50, 0x5401, SCRATCH]), Err(Errno::EBADF));
+        let mut setup = scratch.setup();
+        setup.streams = StandardStreams::Terminal;
+        rig.kernel.files = FileSystem::new(&setup).unwrap();
+        assert_eq!(rig.call(nr::ioctl, &[1, 0x5401, SCRATCH]), Ok(0));
+        assert_eq!(rig.call(nr::ioctl, &[1, 0x5413, SCRATCH]), Ok(0));
+        assert_eq!(rig.get(SCRATCH, 4), [24, 0, 80, 0]);
+    }
+}

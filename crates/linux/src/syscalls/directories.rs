@@ -183,3 +183,96 @@ fn encode_entry_old(entry: &DirectoryEntry) -> Vec<u8> {
     bytes.push(entry.file_type);
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::abi::O_RDONLY;
+    use crate::fs::tests::Scratch;
+    use crate::testing::{Rig, SCRATCH};
+
+    /// Decodes what getdents64 wrote.
+    fn entries(bytes: &[u8]) -> Vec<(String, u8, u64)> {
+        let mut entries = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let length = u16::from_le_bytes([rest[16], rest[17]]) as usize;
+            let name = rest[19..length].split(|byte| *byte == 0).next().unwrap();
+            let next = u64::from_le_bytes(rest[8..16].try_into().unwrap());
+            entries.push((String::from_utf8(name.to_vec()).unwrap(), rest[18], next));
+            rest = &rest[length..];
+        }
+        entries
+    }
+
+    #[test]
+    fn a_directory_is_listed_in_several_calls() {
+        let scratch = Scratch::new();
+        scratch.file("file", b"");
+        scratch.directory("sub");
+        scratch.symlink("link", "file");
+        let mut rig = Rig::over(&scratch);
+        let directory = rig.open(".", O_RDONLY).unwrap();
+        let mut listed = Vec::new();
+        loop {
+            let count = rig.call(nr::getdents64, &[directory, SCRATCH, 60]).unwrap();
+            if count == 0 {
+                break;
+            }
+            assert!(count <= 60);
+            listed.extend(entries(&rig.get(SCRATCH, count as usize)));
+        }
+        let expected = [(".", 4, 1), ("..", 4, 2), ("file", 8, 3), ("link", 10, 4), ("sub", 4, 5)];
+        assert_eq!(listed, expected.map(|(name, kind, next)| (name.to_string(), kind, next)));
+        rig.call(nr::lseek, &[directory, 3, 0]).unwrap();
+        let count = rig.call(nr::getdents64, &[directory, SCRATCH, 1000]).unwrap();
+        assert_eq!(entries(&rig.get(SCRATCH, count as usize))[0].0, "link");
+        rig.call(nr::lseek, &[directory, 0, 0]).unwrap();
+        assert_eq!(rig.call(nr::getdents64, &[directory, SCRATCH, 10]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::getdents64, &[directory, 8, 1000]), Err(Errno::EFAULT));
+        assert_eq!(rig.call(nr::getdents64, &[1, SCRATCH, 1000]), Err(Errno::ENOTDIR));
+        let count = rig.call(nr::getdents, &[directory, SCRATCH, 1000]).unwrap();
+        assert_eq!(rig.get(SCRATCH + count - 1, 1), [4]);
+    }
+
+    #[test]
+    fn the_working_directory_moves() {
+        let scratch = Scratch::new();
+        scratch.directory("d");
+        let mut rig = Rig::over(&scratch);
+        let path = rig.string("d");
+        rig.call(nr::chdir, &[path]).unwrap();
+        let expected = [scratch.absolute("d"), vec![0]].concat();
+        assert_eq!(rig.call(nr::getcwd, &[SCRATCH, 4096]), Ok(expected.len() as u64));
+        assert_eq!(rig.get(SCRATCH, expected.len()), expected);
+        assert_eq!(rig.call(nr::getcwd, &[SCRATCH, expected.len() as u64 - 1]), Err(Errno::ERANGE));
+        let root = rig.open("/", O_RDONLY).unwrap();
+        rig.call(nr::fchdir, &[root]).unwrap();
+        assert_eq!(rig.call(nr::getcwd, &[SCRATCH, 2]), Ok(2));
+        assert_eq!(rig.call(nr::fchdir, &[1]), Err(Errno::ENOTDIR));
+    }
+
+    #[test]
+    fn names_are_made_moved_and_removed() {
+        let scratch = Scratch::new();
+        scratch.file("f", b"x");
+        let mut rig = Rig::over(&scratch);
+        rig.put(SCRATCH, b"f\0d\0d/g\0l\0");
+        let [file, directory, moved, link] = [0, 2, 4, 8].map(|offset| SCRATCH + offset);
+        let here = AT_FDCWD as u64;
+        assert_eq!(rig.call(nr::mkdir, &[directory, 0o755]), Ok(0));
+        assert_eq!(rig.call(nr::mkdirat, &[here, directory, 0o755]), Err(Errno::EEXIST));
+        assert_eq!(rig.call(nr::rename, &[file, moved]), Ok(0));
+        assert_eq!(rig.call(nr::rmdir, &[directory]), Err(Errno::ENOTEMPTY));
+        assert_eq!(rig.call(nr::symlink, &[moved, link]), Ok(0));
+        assert_eq!(rig.call(nr::readlink, &[link, SCRATCH + 100, 2]), Ok(2));
+        assert_eq!(rig.get(SCRATCH + 100, 3), b"d/\0");
+        assert_eq!(rig.call(nr::readlink, &[link, SCRATCH + 100, 0]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::linkat, &[here, link, here, file, u64::from(AT_SYMLINK_FOLLOW)]), Ok(0));
+        assert_eq!(rig.call(nr::readlink, &[file, SCRATCH + 100, 9]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::renameat2, &[here, file, here, link, 1]), Err(Errno::EEXIST));
+        assert_eq!(rig.call(nr::unlinkat, &[here, moved, 0]), Ok(0));
+        assert_eq!(rig.call(nr::unlinkat, &[here, directory, u64::from(AT_REMOVEDIR)]), Ok(0));
+        assert_eq!(rig.call(nr::mknod, &[directory, 0o100644, 0]), Err(Errno::EPERM));
+    }
+}

@@ -113,3 +113,75 @@ impl Call<'_> {
 pub(super) fn positive(value: u64) -> Result<u64, Errno> {
     if value as i64 >= 0 { Ok(value) } else { Err(Errno::EINVAL) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::abi::{O_DIRECTORY, O_RDONLY};
+    use crate::fs::tests::Scratch;
+    use crate::testing::{Rig, SCRATCH};
+
+    #[test]
+    fn files_are_opened_relative_to_a_directory() {
+        let scratch = Scratch::new();
+        scratch.directory("d");
+        scratch.file("d/f", b"x");
+        let mut rig = Rig::over(&scratch);
+        let directory = rig.open("d", O_RDONLY | O_DIRECTORY).unwrap();
+        let path = rig.string("f");
+        assert_eq!(rig.call(nr::openat, &[directory, path, 0]), Ok(4));
+        assert_eq!(rig.call(nr::open, &[path, 0]), Err(Errno::ENOENT));
+        assert_eq!(rig.call(nr::openat, &[4, path, 0]), Err(Errno::ENOTDIR));
+        assert_eq!(rig.call(nr::openat, &[77, path, 0]), Err(Errno::EBADF));
+        assert_eq!(rig.call(nr::open, &[8, 0]), Err(Errno::EFAULT));
+        assert_eq!(rig.call(nr::creat, &[path, 0o600]), Ok(5));
+        assert_eq!(rig.call(nr::close, &[5]), Ok(0));
+        assert_eq!(rig.call(nr::close, &[5]), Err(Errno::EBADF));
+        assert_eq!(rig.call(nr::close_range, &[3, u64::from(u32::MAX), 0]), Ok(0));
+        assert_eq!(rig.call(nr::close, &[3]), Err(Errno::EBADF));
+    }
+
+    #[test]
+    fn sizes_change_and_negative_ones_are_refused() {
+        let mut rig = Rig::over(&Scratch::new());
+        let file = rig.open("f", O_RDWR | O_CREAT).unwrap();
+        let size = |rig: &mut Rig| rig.call(nr::lseek, &[file, 0, 2]).unwrap();
+        assert_eq!(rig.call(nr::ftruncate, &[file, 100]), Ok(0));
+        assert_eq!(rig.call(nr::fallocate, &[file, 0, 50, 100]), Ok(0));
+        assert_eq!(rig.call(nr::fallocate, &[file, 1, 50, 1000]), Ok(0));
+        assert_eq!(size(&mut rig), 150);
+        let path = rig.string("f");
+        assert_eq!(rig.call(nr::truncate, &[path, 7]), Ok(0));
+        assert_eq!(size(&mut rig), 7);
+        assert_eq!(rig.call(nr::ftruncate, &[file, u64::MAX]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::ftruncate, &[file, i64::MAX as u64]), Err(Errno::EFBIG));
+        assert_eq!(rig.call(nr::fallocate, &[file, 3, 0, 4096]), Err(Errno::EOPNOTSUPP));
+    }
+
+    #[test]
+    fn a_memory_file_is_a_file() {
+        let mut rig = Rig::over(&Scratch::new());
+        let name = rig.string("name");
+        let file = rig.call(nr::memfd_create, &[name, 1]).unwrap();
+        assert_eq!(rig.call(nr::ftruncate, &[file, 4096]), Ok(0));
+        assert_eq!(rig.call(nr::pread64, &[file, SCRATCH, 5000, 0]), Ok(4096));
+        assert_eq!(rig.call(nr::fcntl, &[file, 1]), Ok(1));
+        assert_eq!(rig.call(nr::memfd_create, &[name, 4]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn the_process_is_described_in_proc() {
+        let mut rig = Rig::over(&Scratch::new());
+        let mut read = |path: &str| {
+            let file = rig.open(path, O_RDONLY).unwrap();
+            let count = rig.call(nr::read, &[file, SCRATCH, 0x4000]).unwrap();
+            rig.call(nr::close, &[file]).unwrap();
+            String::from_utf8(rig.get(SCRATCH, count as usize)).unwrap()
+        };
+        assert_eq!(read("/proc/self/maps"), "00100000-00110000 rw-p 00000000 00:00 0 \n");
+        assert!(read("/proc/self/status").contains("\nPid:\t4242\nPPid:\t4241\n"));
+        assert_eq!(read("/proc/self/stat").trim_end().split(' ').count(), 52);
+        assert_eq!(read("/proc/self/limits").lines().count(), 17);
+        assert!(read("/proc/self/statm").starts_with("16 "));
+    }
+}

@@ -299,3 +299,130 @@ fn encode_statfs(statistics: &FileSystemStatistics) -> Vec<u8> {
     bytes.resize(120, 0);
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::abi::{O_RDONLY, S_IFMT, S_IFREG};
+    use crate::fs::tests::Scratch;
+    use crate::testing::{Rig, SCRATCH};
+
+    const STAT: Stat = Stat {
+        device: 0x801,
+        inode: 2,
+        mode: 3,
+        links: 4,
+        user: 5,
+        group: 6,
+        special_device: 0x107,
+        size: 8,
+        block_size: 9,
+        blocks: 10,
+        access: Timestamp { seconds: 11, nanoseconds: 12 },
+        modification: Timestamp { seconds: 13, nanoseconds: 14 },
+        change: Timestamp { seconds: 15, nanoseconds: 16 },
+    };
+
+    #[test]
+    fn the_layouts_are_those_of_the_c_library() {
+        let bytes = encode_stat(&STAT);
+        assert_eq!(bytes.len(), size_of::<libc::stat>());
+        // SAFETY: the structure is plain numbers, and the buffer is as long as it.
+        let stat: libc::stat = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        assert_eq!((stat.st_dev, stat.st_ino, stat.st_mode, stat.st_nlink), (0x801, 2, 3, 4));
+        assert_eq!((stat.st_uid, stat.st_gid, stat.st_rdev, stat.st_size), (5, 6, 0x107, 8));
+        assert_eq!((stat.st_blksize, stat.st_blocks), (9, 10));
+        assert_eq!((stat.st_atime, stat.st_mtime, stat.st_ctime_nsec), (11, 13, 16));
+
+        let bytes = encode_statx(&STAT);
+        assert_eq!(bytes.len(), size_of::<libc::statx>());
+        // SAFETY: as above.
+        let statx: libc::statx = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        assert_eq!((statx.stx_mask, statx.stx_ino, statx.stx_mode, statx.stx_nlink), (0x7ff, 2, 3, 4));
+        assert_eq!((statx.stx_uid, statx.stx_gid, statx.stx_size, statx.stx_blocks), (5, 6, 8, 10));
+        assert_eq!((statx.stx_blksize, statx.stx_dev_major, statx.stx_dev_minor), (9, 8, 1));
+        assert_eq!((statx.stx_rdev_major, statx.stx_rdev_minor), (1, 7));
+        assert_eq!((statx.stx_atime.tv_sec, statx.stx_mtime.tv_sec, statx.stx_ctime.tv_nsec), (11, 13, 16));
+
+        let statistics = FileSystemStatistics {
+            magic: 1,
+            block_size: 2,
+            blocks: 3,
+            blocks_free: 4,
+            files: 5,
+            files_free: 6,
+        };
+        let bytes = encode_statfs(&statistics);
+        assert_eq!(bytes.len(), size_of::<libc::statfs>());
+        // SAFETY: as above.
+        let statfs: libc::statfs = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) };
+        assert_eq!((statfs.f_type, statfs.f_bsize, statfs.f_blocks, statfs.f_bavail), (1, 2, 3, 4));
+        assert_eq!((statfs.f_files, statfs.f_ffree, statfs.f_namelen, statfs.f_frsize), (5, 6, 255, 2));
+    }
+
+    #[test]
+    fn links_are_followed_when_the_call_says_so() {
+        let scratch = Scratch::new();
+        scratch.file("f", b"abc");
+        scratch.symlink("l", "f");
+        let mut rig = Rig::over(&scratch);
+        let path = rig.string("l");
+        let mode = |rig: &mut Rig| rig.get_u32(SCRATCH + 24) & S_IFMT;
+        assert_eq!(rig.call(nr::stat, &[path, SCRATCH]), Ok(0));
+        assert_eq!(mode(&mut rig), S_IFREG);
+        assert_eq!(rig.get_u64(SCRATCH + 48), 3);
+        assert_eq!(rig.call(nr::lstat, &[path, SCRATCH]), Ok(0));
+        assert_ne!(mode(&mut rig), S_IFREG);
+        let file = rig.open("f", O_RDONLY).unwrap();
+        assert_eq!(rig.call(nr::fstat, &[file, SCRATCH]), Ok(0));
+        assert_eq!(mode(&mut rig), S_IFREG);
+        let empty = rig.string("");
+        assert_eq!(rig.call(nr::newfstatat, &[file, empty, SCRATCH, 0x1000]), Ok(0));
+        assert_eq!(rig.call(nr::newfstatat, &[file, empty, SCRATCH, 0]), Err(Errno::ENOENT));
+        assert_eq!(rig.call(nr::statx, &[file, empty, 0x1000, 0x7ff, SCRATCH]), Ok(0));
+        assert_eq!(rig.get_u64(SCRATCH + 40), 3);
+        assert_eq!(rig.call(nr::statx, &[file, empty, 0x1000, 0x7ff, 8]), Err(Errno::EFAULT));
+    }
+
+    #[test]
+    fn modes_owners_and_times_change() {
+        let scratch = Scratch::new();
+        scratch.file("f", b"abc");
+        let mut rig = Rig::over(&scratch);
+        let path = rig.string("f");
+        let here = AT_FDCWD as u64;
+        rig.call(nr::chmod, &[path, 0o4711]).unwrap();
+        rig.call(nr::chown, &[path, 7, u64::from(u32::MAX)]).unwrap();
+        let times: Vec<u8> = [5i64, 6, 0, (1 << 30) - 2].iter().flat_map(|v| v.to_le_bytes()).collect();
+        rig.put(SCRATCH + 512, &times);
+        rig.call(nr::utimensat, &[here, path, SCRATCH + 512, 0]).unwrap();
+        rig.call(nr::stat, &[path, SCRATCH]).unwrap();
+        assert_eq!(rig.get_u32(SCRATCH + 24) & 0o7777, 0o711);
+        assert_eq!((rig.get_u32(SCRATCH + 28), rig.get_u32(SCRATCH + 32)), (7, 0));
+        assert_eq!((rig.get_u64(SCRATCH + 72), rig.get_u64(SCRATCH + 80)), (5, 6));
+        rig.call(nr::utime, &[path, SCRATCH + 512]).unwrap();
+        rig.call(nr::stat, &[path, SCRATCH]).unwrap();
+        assert_eq!((rig.get_u64(SCRATCH + 72), rig.get_u64(SCRATCH + 88)), (5, 6));
+        assert_eq!(rig.call(nr::utimensat, &[here, 0, 0, 0]), Err(Errno::EFAULT));
+        rig.put(SCRATCH + 520, &(-1i64).to_le_bytes());
+        assert_eq!(rig.call(nr::utimes, &[path, SCRATCH + 512]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn access_and_attributes_need_a_file() {
+        let scratch = Scratch::new();
+        scratch.file("f", b"");
+        let mut rig = Rig::over(&scratch);
+        let path = rig.string("f");
+        assert_eq!(rig.call(nr::access, &[path, 6]), Ok(0));
+        assert_eq!(rig.call(nr::access, &[path, 1]), Err(Errno::EACCES));
+        assert_eq!(rig.call(nr::access, &[path, 8]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::getxattr, &[path]), Err(Errno::ENODATA));
+        assert_eq!(rig.call(nr::listxattr, &[path]), Ok(0));
+        assert_eq!(rig.call(nr::statfs, &[path, SCRATCH]), Ok(0));
+        assert_eq!(rig.get_u64(SCRATCH), 0xef53);
+        let absent = rig.string("absent");
+        assert_eq!(rig.call(nr::access, &[absent, 0]), Err(Errno::ENOENT));
+        assert_eq!(rig.call(nr::lgetxattr, &[absent]), Err(Errno::ENOENT));
+    }
+}

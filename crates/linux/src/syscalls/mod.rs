@@ -53,15 +53,18 @@ pub fn dispatch(call: &mut Call<'_>, number: u64, args: Args) -> SysResult {
     if reconcile {
         call.synchronise_shared();
     }
-    result.unwrap_or_else(|| call.unknown(number))
+    result.unwrap_or_else(|| call.unknown(number, args))
 }
 
 impl Call<'_> {
     /// Programs probe for these as a matter of course and have another way ready: no warning.
     const SILENT: &'static [u64] = &[nr::rseq, nr::clone3, nr::membarrier];
 
-    fn unknown(&mut self, number: u64) -> SysResult {
-        if !Self::SILENT.contains(&number) {
+    fn unknown(&mut self, number: u64, args: Args) -> SysResult {
+        // The C library looks for a local cache of names before it reads /etc/passwd itself.
+        const LOCAL: u64 = 1;
+        let name_cache = number == nr::socket && args[0] == LOCAL;
+        if !name_cache && !Self::SILENT.contains(&number) {
             let name = nr::name(number).map_or_else(|| format!("number {number}"), str::to_string);
             self.kernel.warnings.add(format!("system call {name} is not supported; it failed with ENOSYS"));
         }

@@ -169,3 +169,80 @@ impl Call<'_> {
         Ok(Some(Duration::from_secs(seconds).saturating_add(fraction)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::tests::Scratch;
+    use crate::kernel::Exit;
+    use crate::testing::{Rig, SCRATCH};
+
+    fn poll_entry(descriptor: i32, events: u16) -> Vec<u8> {
+        [&descriptor.to_le_bytes()[..], &events.to_le_bytes(), &[0xff, 0xff]].concat()
+    }
+
+    fn with_pipe() -> Rig {
+        let mut rig = Rig::over(&Scratch::new());
+        rig.call(nr::pipe, &[SCRATCH]).unwrap();
+        assert_eq!((rig.get_u32(SCRATCH), rig.get_u32(SCRATCH + 4)), (3, 4));
+        rig
+    }
+
+    #[test]
+    fn poll_tells_of_each_descriptor() {
+        let mut rig = with_pipe();
+        let entries = [(0, POLLIN), (1, POLLIN | POLLOUT), (3, POLLIN), (4, POLLOUT), (77, 0), (-1, POLLIN)];
+        let bytes: Vec<u8> = entries.iter().flat_map(|(fd, events)| poll_entry(*fd, *events)).collect();
+        rig.put(SCRATCH, &bytes);
+        assert_eq!(rig.call(nr::poll, &[SCRATCH, 6, 0]), Ok(4));
+        let events: Vec<u16> = (0..6)
+            .map(|index| u16::from_le_bytes(rig.get(SCRATCH + index * 8 + 6, 2).try_into().unwrap()))
+            .collect();
+        assert_eq!(events, [POLLIN, POLLOUT, 0, POLLOUT, POLLNVAL, 0]);
+        assert_eq!(rig.call(nr::poll, &[SCRATCH, 5000, 0]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn waiting_takes_virtual_time_or_for_ever() {
+        let mut rig = with_pipe();
+        rig.put(SCRATCH, &poll_entry(3, POLLIN));
+        let before = rig.kernel.clock.elapsed();
+        assert_eq!(rig.call(nr::poll, &[SCRATCH, 1, 1500]), Ok(0));
+        assert_eq!(rig.kernel.clock.elapsed() - before, Duration::from_millis(1500));
+        rig.call(nr::poll, &[SCRATCH, 1, u64::MAX]).unwrap_err();
+        assert_eq!(rig.kernel.ended, Some(Exit::Deadlock { call: "poll" }));
+    }
+
+    #[test]
+    fn a_closed_pipe_hangs_up_and_breaks() {
+        let mut rig = with_pipe();
+        rig.call(nr::close, &[4]).unwrap();
+        rig.put(SCRATCH, &poll_entry(3, POLLIN));
+        assert_eq!(rig.call(nr::poll, &[SCRATCH, 1, 0]), Ok(1));
+        assert_eq!(rig.get(SCRATCH + 6, 2), POLLHUP.to_le_bytes());
+        rig.call(nr::pipe, &[SCRATCH + 100]).unwrap();
+        let (reader, writer) = (rig.get_u32(SCRATCH + 100), rig.get_u32(SCRATCH + 104));
+        rig.call(nr::close, &[u64::from(reader)]).unwrap();
+        rig.put(SCRATCH, &poll_entry(writer as i32, POLLIN));
+        assert_eq!(rig.call(nr::poll, &[SCRATCH, 1, 0]), Ok(1));
+        assert_eq!(rig.get(SCRATCH + 6, 2), POLLERR.to_le_bytes());
+    }
+
+    #[test]
+    fn select_keeps_the_bits_of_what_is_ready() {
+        let mut rig = with_pipe();
+        rig.put(SCRATCH, &0b01001u64.to_le_bytes());
+        rig.put(SCRATCH + 8, &0b10010u64.to_le_bytes());
+        rig.put(SCRATCH + 16, &0b00001u64.to_le_bytes());
+        assert_eq!(rig.call(nr::select, &[5, SCRATCH, SCRATCH + 8, SCRATCH + 16, 0]), Ok(3));
+        let sets = [0, 8, 16].map(|offset| rig.get_u64(SCRATCH + offset));
+        assert_eq!(sets, [0b00001, 0b10010, 0]);
+        rig.put(SCRATCH, &0b1000u64.to_le_bytes());
+        rig.put(SCRATCH + 64, &[0; 16]);
+        assert_eq!(rig.call(nr::pselect6, &[5, SCRATCH, 0, 0, SCRATCH + 64, 0]), Ok(0));
+        assert_eq!(rig.get_u64(SCRATCH), 0);
+        rig.put(SCRATCH, &0b100000u64.to_le_bytes());
+        assert_eq!(rig.call(nr::select, &[6, SCRATCH, 0, 0, 0]), Err(Errno::EBADF));
+        assert_eq!(rig.call(nr::select, &[u64::MAX, 0, 0, 0, 0]), Err(Errno::EINVAL));
+    }
+}

@@ -282,3 +282,117 @@ fn split(buffer: IoVec) -> impl Iterator<Item = IoVec> {
         IoVec { base: buffer.base.wrapping_add(start), length }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::Stream;
+    use crate::fs::abi::{O_CREAT, O_RDONLY, O_RDWR};
+    use crate::fs::tests::Scratch;
+    use crate::kernel::Exit;
+    use crate::testing::{Rig, SCRATCH, SCRATCH_LENGTH};
+
+    #[test]
+    fn bytes_go_to_a_file_and_come_back() {
+        let mut rig = Rig::over(&Scratch::new());
+        let file = rig.open("f", O_RDWR | O_CREAT).unwrap();
+        rig.put(SCRATCH, b"hello world");
+        assert_eq!(rig.call(nr::write, &[file, SCRATCH, 11]), Ok(11));
+        assert_eq!(rig.call(nr::pwrite64, &[file, SCRATCH, 2, 6]), Ok(2));
+        assert_eq!(rig.call(nr::lseek, &[file, 0, 0]), Ok(0));
+        assert_eq!(rig.call(nr::read, &[file, SCRATCH + 100, 5]), Ok(5));
+        assert_eq!(rig.call(nr::pread64, &[file, SCRATCH + 105, 100, 5]), Ok(6));
+        assert_eq!(rig.get(SCRATCH + 100, 11), b"hello herld");
+        assert_eq!(rig.call(nr::read, &[file, SCRATCH, 100]), Ok(6));
+        assert_eq!(rig.call(nr::read, &[file, SCRATCH, 100]), Ok(0));
+        assert_eq!(rig.call(nr::pread64, &[file, SCRATCH, 1, u64::MAX]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn every_byte_that_moves_is_logged() {
+        let mut rig = Rig::over(&Scratch::new());
+        rig.put(SCRATCH, b"out");
+        rig.call(nr::write, &[1, SCRATCH, 3]).unwrap();
+        let log: Vec<_> = rig.kernel.accesses.iter().map(|a| (a.address, a.length, a.write)).collect();
+        assert_eq!(log, [(SCRATCH, 3, false)]);
+        rig.call(nr::read, &[0, SCRATCH, 100]).unwrap();
+        let log: Vec<_> = rig.kernel.accesses.iter().map(|a| (a.address, a.length, a.write)).collect();
+        assert_eq!(log, [(SCRATCH, 5, true)]);
+        assert_eq!(rig.kernel.output.contents(Stream::Stdout), b"out");
+    }
+
+    #[test]
+    fn a_buffer_that_ends_in_nowhere_gets_what_fits() {
+        let scratch = Scratch::new();
+        scratch.file("f", &[7; 10_000]);
+        let mut rig = Rig::over(&scratch);
+        let file = rig.open("f", O_RDWR).unwrap();
+        let end = SCRATCH + SCRATCH_LENGTH;
+        assert_eq!(rig.call(nr::read, &[file, end - 4100, 10_000]), Ok(4100));
+        assert_eq!(rig.call(nr::lseek, &[file, 0, 1]), Ok(4100));
+        assert_eq!(rig.call(nr::read, &[file, end, 10]), Err(Errno::EFAULT));
+        assert_eq!(rig.call(nr::lseek, &[file, 0, 1]), Ok(4100));
+        assert_eq!(rig.call(nr::write, &[file, end - 10, 50]), Ok(10));
+        assert_eq!(rig.call(nr::write, &[file, end, 50]), Err(Errno::EFAULT));
+        assert_eq!(rig.call(nr::write, &[99, end, 50]), Err(Errno::EBADF));
+        assert_eq!(rig.call(nr::read, &[file, SCRATCH, u64::MAX]), Ok(5890));
+    }
+
+    #[test]
+    fn vectors_are_one_stretch_of_bytes() {
+        let mut rig = Rig::over(&Scratch::new());
+        let file = rig.open("f", O_RDWR | O_CREAT).unwrap();
+        rig.put(SCRATCH, b"abcdef");
+        let vectors: Vec<u8> =
+            [SCRATCH + 3, 3, 0, 0, SCRATCH, 2].iter().flat_map(|v| v.to_le_bytes()).collect();
+        rig.put(SCRATCH + 64, &vectors);
+        assert_eq!(rig.call(nr::writev, &[file, SCRATCH + 64, 3]), Ok(5));
+        assert_eq!(rig.call(nr::preadv, &[file, SCRATCH + 64, 3, 1]), Ok(4));
+        assert_eq!(rig.get(SCRATCH, 6), b"bbcefa");
+        assert_eq!(rig.call(nr::writev, &[1, SCRATCH + 64, 3]), Ok(5));
+        assert_eq!(rig.kernel.output.writes(), 1);
+        assert_eq!(rig.call(nr::writev, &[1, SCRATCH + 64, 1025]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::preadv2, &[file, SCRATCH + 64, 1, u64::MAX, 0, 0]), Ok(0));
+    }
+
+    #[test]
+    fn files_are_copied_without_the_guests_memory() {
+        let scratch = Scratch::new();
+        scratch.file("from", b"0123456789");
+        let mut rig = Rig::over(&scratch);
+        let from = rig.open("from", O_RDONLY).unwrap();
+        let to = rig.open("to", O_RDWR | O_CREAT).unwrap();
+        assert_eq!(rig.call(nr::sendfile, &[to, from, 0, 4]), Ok(4));
+        rig.put(SCRATCH, &8u64.to_le_bytes());
+        assert_eq!(rig.call(nr::sendfile, &[to, from, SCRATCH, 100]), Ok(2));
+        assert_eq!(rig.get_u64(SCRATCH), 10);
+        rig.put(SCRATCH, &1u64.to_le_bytes());
+        assert_eq!(rig.call(nr::copy_file_range, &[from, 0, to, SCRATCH, 2, 0]), Ok(2));
+        assert_eq!(rig.get_u64(SCRATCH), 3);
+        assert_eq!(rig.call(nr::pread64, &[to, SCRATCH, 100, 0]), Ok(6));
+        assert_eq!(rig.get(SCRATCH, 6), b"045389");
+        assert_eq!(rig.call(nr::sendfile, &[1, from, 0, 100]), Ok(4));
+        assert_eq!(rig.kernel.output.contents(Stream::Stdout), b"6789");
+        assert_eq!(rig.call(nr::copy_file_range, &[to, 0, to, 0, 2, 0]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::sendfile, &[to, 0, 0, 4]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn a_read_that_would_wait_for_ever_is_a_deadlock() {
+        let mut rig = Rig::over(&Scratch::new());
+        rig.call(nr::pipe, &[SCRATCH]).unwrap();
+        let reader = u64::from(rig.get_u32(SCRATCH));
+        rig.call(nr::read, &[reader, SCRATCH, 1]).unwrap_err();
+        assert_eq!(rig.kernel.ended, Some(Exit::Deadlock { call: "read" }));
+    }
+
+    #[test]
+    fn writing_to_a_pipe_that_nobody_reads_raises_a_signal() {
+        let mut rig = Rig::over(&Scratch::new());
+        rig.call(nr::pipe, &[SCRATCH]).unwrap();
+        let (reader, writer) = (u64::from(rig.get_u32(SCRATCH)), u64::from(rig.get_u32(SCRATCH + 4)));
+        rig.call(nr::close, &[reader]).unwrap();
+        assert_eq!(rig.call(nr::write, &[writer, SCRATCH, 1]), Err(Errno::EPIPE));
+        assert_eq!(rig.kernel.ended, Some(Exit::Killed { signal: SIGPIPE, fault: None }));
+    }
+}
