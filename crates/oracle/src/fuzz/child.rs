@@ -31,6 +31,7 @@ static mut HOST_RSP: u64 = 0;
 static mut ENTRY: u64 = 0;
 static mut OUTPUT: State = State::zero();
 static mut TRAP: u32 = 0;
+static mut TRAP_ERROR: u32 = 0;
 static mut TRAP_ADDRESS: u64 = 0;
 static mut IN_GUEST: bool = false;
 static CLEAN_MXCSR: u32 = DEFAULT_MXCSR;
@@ -80,6 +81,7 @@ unsafe fn run_case(record: &mut Record, image: &[u8]) {
         enter(&record.input);
         (&raw mut IN_GUEST).write_volatile(false);
         record.trap = TRAP;
+        record.trap_error = TRAP_ERROR;
         record.trap_address = TRAP_ADDRESS;
         record.output = OUTPUT;
         let low = from_raw_parts_mut(LOW as *mut u8, LOW_BYTES);
@@ -198,6 +200,7 @@ unsafe extern "C" fn on_fault(_signal: i32, info: *mut libc::siginfo_t, context:
         let float = machine.fpregs.cast::<super::state::FloatState>();
         output.float = float.read_unaligned();
         TRAP = *registers.add(libc::REG_TRAPNO as usize) as u32;
+        TRAP_ERROR = *registers.add(libc::REG_ERR as usize) as u32;
         TRAP_ADDRESS = (*info).si_addr() as u64;
         (&raw mut (*float).mxcsr).write_unaligned(DEFAULT_MXCSR);
         *registers.add(libc::REG_RIP as usize) = resume as *const () as i64;

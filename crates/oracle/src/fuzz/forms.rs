@@ -3,6 +3,8 @@
 //! The decoder's own table of opcodes is the list: every form of the integer, SSE and SSE2 sets is
 //! in a group, or left out for a reason written here.
 
+use std::sync::LazyLock;
+
 use iced_x86::{Code, CpuidFeature, EncodingKind, Mnemonic, OpCodeOperandKind};
 
 /// The groups, under the names that `tests/ratchet.toml` uses.
@@ -31,11 +33,59 @@ pub const GROUPS: &[&str] = &[
     "sse2-integer",
     "mxcsr",
     "fxsave",
+    BLOCKS,
 ];
+
+/// The group whose cases are several instructions in a row, as executors run them: they fuse some,
+/// and compute flags late.
+pub const BLOCKS: &str = "blocks";
 
 /// Every form of a group, in the decoder's order.
 pub fn forms(group: &str) -> Vec<Code> {
+    if group == BLOCKS {
+        return Code::values().filter(|&code| is_straight(code)).collect();
+    }
     Code::values().filter(|&code| place(code) == Ok(group)).collect()
+}
+
+/// The forms of cmp and test.
+pub fn comparisons() -> &'static [Code] {
+    static FORMS: LazyLock<Vec<Code>> =
+        LazyLock::new(|| by_mnemonic("alu", |mnemonic| matches!(mnemonic, Mnemonic::Cmp | Mnemonic::Test)));
+    &FORMS
+}
+
+/// The conditional jumps that reach every slot.
+pub fn jumps() -> &'static [Code] {
+    static FORMS: LazyLock<Vec<Code>> = LazyLock::new(|| {
+        let forms = forms("control-flow").into_iter();
+        forms.filter(|code| code.is_jcc_near()).collect()
+    });
+    &FORMS
+}
+
+fn by_mnemonic(group: &str, wanted: fn(Mnemonic) -> bool) -> Vec<Code> {
+    forms(group).into_iter().filter(|code| wanted(code.mnemonic())).collect()
+}
+
+/// Whether the form can stand anywhere in a block, and what it leaves undefined is known without
+/// running it.
+fn is_straight(code: Code) -> bool {
+    use Mnemonic::*;
+    let by_register = code.op_code().op_kinds().contains(&OpCodeOperandKind::cl);
+    let in_group = matches!(
+        place(code),
+        Ok("alu" | "mul-div" | "shift-rotate" | "bit-test-scan" | "data-movement" | "conditional" | "stack"
+            | "exchange-atomic" | "sse-move" | "sse-shuffle" | "sse-logic" | "sse2-integer" | "sse-float-scalar"
+            | "sse-compare")
+    );
+    // A quotient has no flags, a scan of zero no result, and enter and the masked move fault in
+    // their own ways.
+    let special = matches!(
+        code.mnemonic(),
+        Div | Idiv | Bsf | Bsr | Shld | Shrd | Rcl | Rcr | Enter | Leave | Maskmovdqu
+    );
+    in_group && !special && !by_register
 }
 
 /// The group of a form, or why it is in none.
@@ -61,6 +111,13 @@ pub fn place(code: Code) -> Result<&'static str, &'static str> {
 
 fn baseline(feature: CpuidFeature) -> bool {
     use CpuidFeature::*;
+    match feature {
+        // What older processors take for bsf and bsr.
+        BMI1 => return is_x86_feature_detected!("bmi1"),
+        LZCNT => return is_x86_feature_detected!("lzcnt"),
+        POPCNT => return is_x86_feature_detected!("popcnt"),
+        _ => {}
+    }
     matches!(
         feature,
         INTEL8086 | INTEL186 | INTEL286 | INTEL386 | INTEL486 | X64 | CMOV | CX8 | CMPXCHG16B | FXSR | SSE
@@ -88,6 +145,7 @@ fn left_out(code: Code) -> Option<&'static str> {
     }
     use Mnemonic::*;
     match code.mnemonic() {
+        Enter if code == Code::Enterw_imm16_imm8 => Some("makes a 16-bit frame, which no compiler does"),
         Lss | Lfs | Lgs | Lar | Lsl | Verr | Verw | Sgdt | Sidt | Sldt | Smsw | Str => {
             Some("is about descriptor tables, which user programs do not see")
         }
@@ -116,7 +174,7 @@ fn group(code: Code) -> Result<&'static str, &'static str> {
         Add | Adc | Sub | Sbb | And | Or | Xor | Cmp | Test | Inc | Dec | Neg | Not => "alu",
         Mul | Imul | Div | Idiv => "mul-div",
         Shl | Sal | Shr | Sar | Rol | Ror | Rcl | Rcr | Shld | Shrd => "shift-rotate",
-        Bt | Bts | Btr | Btc | Bsf | Bsr | Bswap => "bit-test-scan",
+        Bt | Bts | Btr | Btc | Bsf | Bsr | Tzcnt | Lzcnt | Popcnt | Bswap => "bit-test-scan",
         Mov | Movzx | Movsx | Movsxd | Lea | Cbw | Cwde | Cdqe | Cwd | Cdq | Cqo | Xlatb | Movnti => {
             "data-movement"
         }

@@ -9,6 +9,7 @@ mod child;
 mod compare;
 mod describe;
 mod emulated;
+mod exempt;
 mod forms;
 mod generate;
 mod layout;
@@ -17,6 +18,7 @@ mod operands;
 mod random;
 mod shape;
 mod state;
+mod undefined;
 
 use emulated::{Answer, Emulated, Executor};
 use generate::Generator;

@@ -17,6 +17,10 @@ pub struct Draft<'a> {
     pub target: Option<u64>,
     /// Bits of the general registers that addresses are made of; other values must not go there.
     pub address_registers: u16,
+    /// Bits of the general registers that no address may be made of.
+    pub forbidden: u16,
+    /// Whether one was made of them all the same.
+    pub conflict: bool,
 }
 
 pub const RSP: usize = 4;
@@ -25,7 +29,7 @@ impl<'a> Draft<'a> {
     pub fn new(code: Code, random: &'a mut Random, state: &'a mut State) -> Draft<'a> {
         let mut instruction = Instruction::default();
         instruction.set_code(code);
-        Draft { random, state, instruction, target: None, address_registers: 0 }
+        Draft { random, state, instruction, target: None, address_registers: 0, forbidden: 0, conflict: false }
     }
 
     /// Fills all operands in; false where the table asks for what 64-bit user code has not.
@@ -104,6 +108,7 @@ impl<'a> Draft<'a> {
 
     /// Gives a general register a value that an address is made of.
     pub fn give_address(&mut self, register: usize, value: u64) {
+        self.conflict |= self.forbidden & (1 << register) != 0;
         self.address_registers |= 1 << register;
         self.state.general[register] = value;
     }

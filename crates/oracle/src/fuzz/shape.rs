@@ -2,7 +2,7 @@
 //! luck: quotients that fit, comparisons that succeed, counts at the edges, returns that land.
 
 use super::generate::random_mxcsr;
-use super::layout::{LOW, PAGE, READ_ONLY, writable_offset};
+use super::layout::{HIGH, LOW, PAGE, READ_ONLY, writable_offset};
 use super::operands::{Draft, RSP};
 use super::state::{MAX_PATCHES, Patches};
 use iced_x86::{Mnemonic, OpKind, Register};
@@ -180,7 +180,9 @@ fn stack(draft: &mut Draft, patches: &mut Patches) {
             const TRAP: u64 = 1 << 8;
             let flags = draft.random.word() & 0x3f_ffff & !TRAP;
             let address = draft.state.general[RSP];
-            if writable_offset(address, 8).is_none() && (LOW - 8..READ_ONLY + PAGE).contains(&address) {
+            let low = LOW - 8..READ_ONLY + PAGE;
+            let high = HIGH - 8..HIGH + PAGE;
+            if writable_offset(address, 8).is_none() && (low.contains(&address) || high.contains(&address)) {
                 draft.give_address(RSP, LOW + PAGE);
             }
             patch_stack(draft, patches, flags);
@@ -193,11 +195,10 @@ fn stack(draft: &mut Draft, patches: &mut Patches) {
         }
         Call => indirect_target(draft, patches),
         Enter => {
-            // Locals stay within a page, and nesting is rare.
+            // Locals stay within a page. Nothing nests frames: compilers keep to level 0.
             let locals = draft.random.below(300) as u16;
-            let level = if draft.random.percent(60) { 0 } else { draft.random.below(40) as u8 };
             draft.instruction.set_immediate16(locals);
-            draft.instruction.set_immediate8_2nd(level);
+            draft.instruction.set_immediate8_2nd(0);
         }
         _ => {}
     }
