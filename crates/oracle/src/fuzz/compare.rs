@@ -12,7 +12,8 @@ use std::fmt::Write;
 const VISIBLE_FLAGS: u64 = 0x24_4ed5;
 
 pub const GENERAL_NAMES: [&str; 16] = [
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15",
 ];
 
 /// A line a difference; empty if there is none.
@@ -40,7 +41,12 @@ pub fn differences(case: &Case, native: &Outcome, machine: &Outcome) -> String {
     let flags = VISIBLE_FLAGS & !exempt.flags;
     if (native.state.rflags ^ machine.state.rflags) & flags != 0 {
         let (native, machine) = (native.state.rflags & flags, machine.state.rflags & flags);
-        let _ = writeln!(text, "  flags     processor {:<28} machine {}", flag_names(native), flag_names(machine));
+        let _ = writeln!(
+            text,
+            "  flags     processor {:<28} machine {}",
+            flag_names(native),
+            flag_names(machine)
+        );
     }
     compare_floats(&exempt, &native.state.float, &machine.state.float, &mut text);
     compare_memory(&exempt, native, machine, &mut text);
@@ -62,7 +68,8 @@ pub fn flag_names(rflags: u64) -> String {
         (21, "ID"),
         (9, "IF"),
     ];
-    let set: Vec<&str> = NAMES.iter().filter(|(bit, _)| rflags & (1 << bit) != 0).map(|(_, name)| *name).collect();
+    let set: Vec<&str> =
+        NAMES.iter().filter(|(bit, _)| rflags & (1 << bit) != 0).map(|(_, name)| *name).collect();
     set.join(" ")
 }
 
@@ -94,7 +101,12 @@ fn compare_memory(exempt: &Exemptions, native: &Outcome, machine: &Outcome, text
         let address = address_of(offset as usize);
         let (native, machine) = (find(native, offset), find(machine, offset));
         if !chunks_agree(exempt, address, native, machine) {
-            let _ = writeln!(text, "  [{address:#x}]\n    processor {}\n    machine   {}", hex(native), hex(machine));
+            let _ = writeln!(
+                text,
+                "  [{address:#x}]\n    processor {}\n    machine   {}",
+                hex(native),
+                hex(machine)
+            );
         }
     }
     if native.changes.overflowed() || machine.changes.overflowed() {
@@ -196,7 +208,7 @@ mod tests {
         let mut scratch = image;
         scratch[77] = 1;
         assert!(differs(&case, &outcome, |machine| {
-            machine.changes.collect(0, &mut scratch.clone()[..LOW_BYTES], &image[..LOW_BYTES], |_| ());
+            machine.changes.collect(0, &mut { scratch }[..LOW_BYTES], &image[..LOW_BYTES], |_| ());
         }));
     }
 

@@ -7,7 +7,10 @@ use super::layout::{
 use super::native::write_code;
 use super::state::{CHUNK, Case, Changes, Fault, FaultKind, Outcome, State};
 use lift::Reg;
-use machine::{Access, AccessFault, Backing, Cause, Cpu, Machine, Memory, Observer, Permissions, Region, Stop, Time, Unwatched};
+use machine::{
+    Access, AccessFault, Backing, Cause, Cpu, Machine, Memory, Observer, Permissions, Region, Stop, Time,
+    Unwatched,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Which of the machine's two executors runs a case.

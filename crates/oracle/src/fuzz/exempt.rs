@@ -84,7 +84,9 @@ impl<'a> Exemptions<'a> {
 
     fn destination(&mut self) {
         match self.instruction.op0_kind() {
-            OpKind::Register => self.general[self.instruction.op0_register().full_register().number()] = u64::MAX,
+            OpKind::Register => {
+                self.general[self.instruction.op0_register().full_register().number()] = u64::MAX
+            }
             _ => self.memory = EVERYTHING,
         }
     }
@@ -126,10 +128,8 @@ impl<'a> Exemptions<'a> {
         let (Some(native), Some(machine)) = (native, machine) else { return false };
         // Either operand may be read first.
         let code = self.instruction.code();
-        if matches!(
-            code,
-            Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64
-        ) {
+        if matches!(code, Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64)
+        {
             return true;
         }
         if (native.kind, machine.kind) != (FaultKind::PageFault, FaultKind::PageFault) {

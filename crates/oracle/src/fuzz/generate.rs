@@ -8,8 +8,8 @@ use super::shape::shape;
 use super::state::{Case, DEFAULT_MXCSR, Patches, State, Step};
 use super::undefined::Undefined;
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpAccess,
-    OpKind,
+    Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, MemorySize, Mnemonic,
+    OpAccess, OpKind,
 };
 use lift::MAX_INSTRUCTION;
 
@@ -307,7 +307,8 @@ mod tests {
     fn blocks_have_several_steps_and_end_in_jumps() {
         let mut generator = Generator::new(BLOCKS, 5);
         let cases: Vec<Case> = (0..500).map(|index| generator.case(index)).collect();
-        let jumps = cases.iter().filter(|case| case.steps.last().is_some_and(|step| step.instruction.is_jcc_near()));
+        let jumps =
+            cases.iter().filter(|case| case.steps.last().is_some_and(|step| step.instruction.is_jcc_near()));
         assert!(jumps.count() > 200);
         assert!(cases.iter().map(|case| case.steps.len()).sum::<usize>() > 1500);
     }

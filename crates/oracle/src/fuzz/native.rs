@@ -173,7 +173,8 @@ impl Child {
                 }
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-                if libc::waitid(libc::P_PID, self.process as u32, &mut info, flags) == 0 && info.si_pid() != 0 {
+                if libc::waitid(libc::P_PID, self.process as u32, &mut info, flags) == 0 && info.si_pid() != 0
+                {
                     return Err(describe_end(info.si_code, info.si_status()));
                 }
             }
@@ -293,8 +294,7 @@ mod tests {
     fn moved(mut case: Case, slot: usize) -> Case {
         case.input.rip = crate::fuzz::layout::entry(slot);
         let step = &mut case.steps[0];
-        step.instruction =
-            Decoder::with_ip(64, &step.bytes, case.input.rip, DecoderOptions::NONE).decode();
+        step.instruction = Decoder::with_ip(64, &step.bytes, case.input.rip, DecoderOptions::NONE).decode();
         case
     }
 
@@ -307,7 +307,13 @@ mod tests {
             let first = native.run(&cases).unwrap_or_else(|error| panic!("{group}: {error:?}"));
             let second = native.run(&cases).expect("the child comes back");
             for ((case, first), second) in cases.iter().zip(&first).zip(&second) {
-                assert!(first == second, "{group} {}: {:x?}\n{:x?}", super::tests::first(case), first.state, second.state);
+                assert!(
+                    first == second,
+                    "{group} {}: {:x?}\n{:x?}",
+                    super::tests::first(case),
+                    first.state,
+                    second.state
+                );
             }
         }
     }
@@ -349,9 +355,12 @@ mod tests {
             let cases: Vec<Case> = (0..SLOTS as u64).map(|index| generator.case(index)).collect();
             for (case, outcome) in cases.iter().zip(run(&cases, 4)) {
                 if first(case).mnemonic() == mnemonic {
-                    counts[0] += usize::from(outcome.changes.chunks().iter().any(|chunk| chunk.bytes.len() == CHUNK));
-                    counts[1] += usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::PageFault));
-                    counts[2] += usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::Protection));
+                    counts[0] +=
+                        usize::from(outcome.changes.chunks().iter().any(|chunk| chunk.bytes.len() == CHUNK));
+                    counts[1] +=
+                        usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::PageFault));
+                    counts[2] +=
+                        usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::Protection));
                     counts[3] += usize::from(outcome.fault.is_none() && outcome.state.rip != case.next_rip());
                 }
             }

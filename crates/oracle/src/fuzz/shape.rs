@@ -26,13 +26,7 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             }
         }
         Div | Idiv => divide(draft),
-        Bt | Bts | Btr | Btc if draft.instruction.op1_kind() == OpKind::Register => {
-            if draft.random.percent(80) {
-                let register = draft.instruction.op1_register().full_register().number();
-                let offset = draft.random.below(4096).wrapping_sub(2048);
-                draft.give(register, offset);
-            }
-        }
+        Bt | Bts | Btr | Btc => bit_offset(draft),
         Cmpxchg => compare_exchange(draft, patches),
         Cmpxchg8b | Cmpxchg16b => compare_exchange_pair(draft, patches),
         Push | Pop | Pushf | Pushfq | Popf | Popfq | Call | Ret | Enter | Leave => stack(draft, patches),
@@ -59,10 +53,14 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             patch(draft, patches, 0, &head);
         }
         // int 0x80 is a system call; the gates of 3 and 4 are open to user code, which never goes there.
-        Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => draft.instruction.set_immediate8(0x81),
+        Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => {
+            draft.instruction.set_immediate8(0x81)
+        }
         _ if draft.instruction.is_string_instruction() => {
-            let narrow =
-                draft.instruction.op_kinds().any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI));
+            let narrow = draft
+                .instruction
+                .op_kinds()
+                .any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI));
             let count = match draft.random.below(8) {
                 0 => 0,
                 1 => draft.random.below(2000),
@@ -86,6 +84,15 @@ fn count(draft: &mut Draft) -> u64 {
         draft.random.pick(&[0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255])
     } else {
         draft.random.below(256)
+    }
+}
+
+/// Keeps a bit offset in a register within the scratch memory, most of the time.
+fn bit_offset(draft: &mut Draft) {
+    if draft.instruction.op1_kind() == OpKind::Register && draft.random.percent(80) {
+        let register = draft.instruction.op1_register().full_register().number();
+        let offset = draft.random.below(4096).wrapping_sub(2048);
+        draft.give(register, offset);
     }
 }
 
@@ -188,10 +195,8 @@ fn stack(draft: &mut Draft, patches: &mut Patches) {
             patch_stack(draft, patches, flags);
         }
         Ret => {
-            if draft.random.percent(85) {
-                let target = draft.landing();
-                patch_stack(draft, patches, target);
-            }
+            let target = if draft.random.percent(85) { draft.landing() } else { draft.random.integer() };
+            patch_stack(draft, patches, target);
         }
         Call => indirect_target(draft, patches),
         Enter => {
