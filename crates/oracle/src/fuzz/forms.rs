@@ -21,6 +21,7 @@ pub const GROUPS: &[&str] = &[
     "string",
     "control-flow",
     "trap",
+    "system-call",
     "nop-fence",
     "sse-move",
     "sse-shuffle",
@@ -108,6 +109,9 @@ pub fn place(code: Code) -> Result<&'static str, &'static str> {
     if opcode.encoding() != EncodingKind::Legacy {
         return Err("belongs to AVX and later extensions");
     }
+    if matches!(code.mnemonic(), Mnemonic::Cpuid | Mnemonic::Rdtsc | Mnemonic::Rdtscp | Mnemonic::Xgetbv) {
+        return Err("gives what the machine defines in its own way");
+    }
     if !code.cpuid_features().iter().all(|&feature| baseline(feature)) {
         return Err("needs an extension beyond SSE2, or the x87 unit");
     }
@@ -147,6 +151,7 @@ fn baseline(feature: CpuidFeature) -> bool {
             | PAUSE
             | CET_IBT
             | CLFSH
+            | SYSCALL
     )
 }
 
@@ -216,6 +221,7 @@ fn group(code: Code) -> Result<&'static str, &'static str> {
         Cmpsd if code == Code::Cmpsd_m32_m32 => "string",
         Jo | Jno | Jb | Jae | Je | Jne | Jbe | Ja | Js | Jns | Jp | Jnp | Jl | Jge | Jle | Jg | Jmp
         | Call | Ret | Loop | Loope | Loopne | Jecxz | Jrcxz => "control-flow",
+        Syscall => "system-call",
         Ud2 | Int3 | Int | Hlt | Cli | Sti | In | Out | Insb | Insw | Insd | Outsb | Outsw | Outsd => "trap",
         Nop | Pause | Endbr32 | Endbr64 | Lfence | Mfence | Sfence | Prefetchnta | Prefetcht0
         | Prefetcht1 | Prefetcht2 => "nop-fence",

@@ -104,10 +104,12 @@ fn run_batch(
             Ok(())
         }
         Err(error @ NativeError::Start(_)) => Err(describe::native_error(&error)),
-        Err(NativeError::Lost { slot, how }) => match batch.get(slot) {
-            Some(case) => {
+        // The other cases are run again, by a new child.
+        Err(NativeError::Lost { slot, how }) => match batch.get(slot..).and_then(<[Case]>::split_first) {
+            Some((case, rest)) => {
                 collector.add(case, &format!("  the processor's side was lost: {how}\n"));
-                Ok(())
+                run_batch(&batch[..slot], native, emulated, collector)?;
+                run_batch(rest, native, emulated, collector)
             }
             None => Err(how),
         },

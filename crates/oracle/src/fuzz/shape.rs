@@ -36,6 +36,11 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             let high = draft.random.pick(&[0, 0, 1 << 32, u64::MAX << 32]);
             draft.give(RCX, low | high);
         }
+        Syscall => {
+            // A number that no kernel has: all that happens is entering and leaving it.
+            let number = 0x1000_0000 + draft.random.below(0x1000_0000);
+            draft.give(RAX, number);
+        }
         Ldmxcsr => {
             let mut value = random_mxcsr(draft.random);
             if draft.random.percent(10) {
