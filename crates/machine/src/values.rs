@@ -180,4 +180,15 @@ mod tests {
         }
         assert_eq!((value, carry), (0x91, 1));
     }
+
+    #[test]
+    fn double_shifts_fill_from_the_other_operand_at_every_width() {
+        let (a, b) = (0x1122_3344_5566_7788, 0x99aa_bbcc_ddee_ff00);
+        let left = |size, n| ternary(Ternary::ShiftDoubleLeft, size, a, b, n);
+        let right = |size, n| ternary(Ternary::ShiftDoubleRight, size, a, b, n);
+        assert_eq!((left(Size::B8, 8), right(Size::B8, 8)), (0x2233_4455_6677_8899, 0x0011_2233_4455_6677));
+        assert_eq!((left(Size::B4, 8), right(Size::B4, 8)), (0x6677_88dd, 0x0055_6677));
+        assert_eq!((left(Size::B2, 8), right(Size::B2, 8)), (0x88ff, 0x0077));
+        assert_eq!((left(Size::B8, 64), right(Size::B8, 0)), (a, a));
+    }
 }
