@@ -75,16 +75,16 @@ unsafe fn run_case(record: &mut Record, image: &[u8]) {
                 if offset < LOW_BYTES { LOW as usize + offset } else { HIGH as usize + offset - LOW_BYTES };
             copy_nonoverlapping(bytes.as_ptr(), target as *mut u8, bytes.len());
         }
-        ENTRY = record.input.rip;
-        TRAP = NO_TRAP;
-        TRAP_ADDRESS = 0;
+        // Volatile, because the compiler sees neither the trampoline nor the handler at work.
+        (&raw mut ENTRY).write_volatile(record.input.rip);
+        (&raw mut TRAP).write_volatile(NO_TRAP);
         (&raw mut IN_GUEST).write_volatile(true);
         enter(&record.input);
         (&raw mut IN_GUEST).write_volatile(false);
-        record.trap = TRAP;
-        record.trap_error = TRAP_ERROR;
-        record.trap_address = TRAP_ADDRESS;
-        record.output = OUTPUT;
+        record.trap = (&raw const TRAP).read_volatile();
+        record.trap_error = (&raw const TRAP_ERROR).read_volatile();
+        record.trap_address = (&raw const TRAP_ADDRESS).read_volatile();
+        record.output = (&raw const OUTPUT).read_volatile();
         let low = from_raw_parts_mut(LOW as *mut u8, LOW_BYTES);
         let high = from_raw_parts_mut(HIGH as *mut u8, PAGE as usize);
         record.changes.clear();

@@ -126,10 +126,15 @@ impl<'a> Exemptions<'a> {
             return true;
         }
         let (Some(native), Some(machine)) = (native, machine) else { return false };
-        // Either operand may be read first.
-        let code = self.instruction.code();
-        if matches!(code, Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64)
-        {
+        // Either operand of a comparison may be read first; a masked move writes each byte on its own.
+        if matches!(
+            self.instruction.code(),
+            Code::Cmpsb_m8_m8
+                | Code::Cmpsw_m16_m16
+                | Code::Cmpsd_m32_m32
+                | Code::Cmpsq_m64_m64
+                | Code::Maskmovdqu_rDI_xmm_xmm
+        ) {
             return true;
         }
         if (native.kind, machine.kind) != (FaultKind::PageFault, FaultKind::PageFault) {
@@ -139,8 +144,6 @@ impl<'a> Exemptions<'a> {
         match self.instruction.mnemonic() {
             // Some processors touch the last byte first, and read before they write.
             Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => apart < 512,
-            // Each byte is written on its own.
-            Maskmovdqu => apart < 16,
             // The push and the end of the locals, whichever is tried first.
             Enter => true,
             // What is read, changed and written faults as a write on the processor, which knows
