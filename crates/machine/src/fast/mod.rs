@@ -97,3 +97,16 @@ impl JumpCache {
         (address ^ address >> 10) as usize % JUMP_ENTRIES
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_jump_cache_knows_no_address() {
+        let cache = JumpCache::default();
+        for address in [0, 1, 2, 1024, u64::MAX - 1, u64::MAX] {
+            assert_eq!(cache.get(address), None);
+        }
+    }
+}
