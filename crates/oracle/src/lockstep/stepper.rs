@@ -23,26 +23,7 @@ const LONGEST_INSTRUCTION: usize = 15;
 pub fn run(command: &Command, limit: u64) -> Result<Report, Failure> {
     let native = Native::start(command)?;
     auxv::normalise(&native)?;
-    let mut process = adopt::copy(command, &native)?;
-    let shadow = Shadow::of(&mut process);
-    let mut stepper = Stepper {
-        native,
-        process,
-        step: 0,
-        system_calls: 0,
-        pages_compared: 0,
-        history: VecDeque::with_capacity(HISTORY),
-        writes: Writes::default(),
-        shadow,
-    };
-    let end = stepper.run(limit)?;
-    stepper.compare_everything(&end)?;
-    Ok(Report {
-        steps: stepper.step,
-        end,
-        system_calls: stepper.system_calls,
-        pages_compared: stepper.pages_compared,
-    })
+    Stepper::new(command, native)?.report(limit)
 }
 
 struct Stepper {
@@ -59,6 +40,29 @@ struct Stepper {
 }
 
 impl Stepper {
+    /// The child is as yet before its first instruction.
+    fn new(command: &Command, native: Native) -> Result<Stepper, Failure> {
+        let mut process = adopt::copy(command, &native)?;
+        let shadow = Shadow::of(&mut process);
+        Ok(Stepper {
+            native,
+            process,
+            step: 0,
+            system_calls: 0,
+            pages_compared: 0,
+            history: VecDeque::with_capacity(HISTORY),
+            writes: Writes::default(),
+            shadow,
+        })
+    }
+
+    fn report(&mut self, limit: u64) -> Result<Report, Failure> {
+        let end = self.run(limit)?;
+        self.compare_everything(&end)?;
+        let Stepper { step: steps, system_calls, pages_compared, .. } = *self;
+        Ok(Report { steps, end, system_calls, pages_compared })
+    }
+
     fn run(&mut self, limit: u64) -> Result<End, Failure> {
         while self.step < limit {
             if let Some(end) = self.step()? {
@@ -257,3 +261,6 @@ fn same_fault(kind: &FaultKind, stop: &NativeStop) -> bool {
         FaultKind::Breakpoint => number == libc::SIGTRAP,
     }
 }
+
+#[cfg(test)]
+mod tests;
