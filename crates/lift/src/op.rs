@@ -427,7 +427,9 @@ pub enum Op {
         yes: Reg,
         no: Reg,
     },
-    /// A vector or float function on pairs of slots; see [`VectorOp`] for what it reads and writes.
+    /// A vector or float function; see [`VectorOp`] for which slots, or pairs of slots, it reads and
+    /// writes. It faults on a float exception that MXCSR does not mask; the exception flags are
+    /// then set all the same.
     Vector {
         op: VectorOp,
         dst: Reg,

@@ -6,9 +6,9 @@ use crate::exec::{Context, Flow, Force, execute_instruction};
 use crate::fast::{Code, Exit, JumpCache};
 use crate::fault::{Fault, FaultKind, Stop, Unsupported};
 use crate::intervention::{Action, Intervention};
-use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory, PAGE_SIZE};
+use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
 use crate::observer::{Observer, Unwatched};
-use lift::Reg;
+use lift::{Op, Reg};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -264,13 +264,8 @@ impl Machine {
             }
             let mut cx = Context { observer, time: self.time, address: instruction.address, force };
             let next = self.next_address(block, instruction);
-            let flow = match execute_instruction(&mut self.core, ops, &mut cx) {
-                Ok(flow) => flow,
-                Err(FaultKind::Memory(AccessFault { address, cause: Cause::CodePage, .. })) => {
-                    // The instruction writes to code: what was lifted is void, and it starts again.
-                    self.core.memory.unmark_code(address & !(PAGE_SIZE - 1));
-                    return None;
-                }
+            let (flow, wrote_code) = match self.core.execute(ops, &mut cx) {
+                Ok(done) => done,
                 Err(kind) => return Some(self.fault(kind)),
             };
             match flow {
@@ -280,6 +275,9 @@ impl Machine {
                 Flow::Unsupported => return Some(self.unsupported()),
             }
             self.time.0 += 1;
+            if wrote_code {
+                break;
+            }
         }
         None
     }
@@ -387,6 +385,22 @@ unsafe fn exec_block(core: &mut Core, block: &Block) -> *const Block {
 }
 
 impl Core {
+    /// Runs an instruction's ops, and says whether they wrote to code that had been lifted. Such a write is
+    /// refused at first; with the mark taken off the page, the instruction starts again.
+    fn execute<O: Observer>(&mut self, ops: &[Op], cx: &mut Context<O>) -> Result<(Flow, bool), FaultKind> {
+        let mut wrote_code = false;
+        loop {
+            match execute_instruction(self, ops, cx) {
+                Ok(flow) => return Ok((flow, wrote_code)),
+                Err(FaultKind::Memory(AccessFault { address, cause: Cause::CodePage, .. })) => {
+                    self.memory.unmark_code(address);
+                    wrote_code = true;
+                }
+                Err(kind) => return Err(kind),
+            }
+        }
+    }
+
     fn boxed(cpu: Cpu, memory: Memory) -> Box<Core> {
         Box::new(Core {
             cpu,

@@ -1,5 +1,8 @@
 //! What the vector functions of [`lift::VectorOp`] compute: functions of values alone, apart from
 //! MXCSR, so that whoever has the operands of an op can ask for its result.
+//!
+//! Integer functions are written out lane by lane; where the host has an instruction for one, that
+//! is used. Float functions are always the host's.
 
 mod approximate;
 mod float;
@@ -7,6 +10,7 @@ mod instructions;
 mod lanes;
 mod mxcsr;
 mod permute;
+mod sse2;
 mod unmasked;
 
 pub use float::FloatResult;
@@ -56,6 +60,14 @@ impl Function {
 
 /// The function that computes `op`.
 pub fn function_for(op: VectorOp) -> Function {
+    match sse2::function_for(op) {
+        Some(function) => Function::Pure(function),
+        None => plain_function_for(op),
+    }
+}
+
+/// As [`function_for`], with integer functions in plain Rust.
+fn plain_function_for(op: VectorOp) -> Function {
     let pure: PureCall = match op {
         VectorOp::Lanes(function, size) => match size {
             Size::B1 => lane_function::<u8>(function),

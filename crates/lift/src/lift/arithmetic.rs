@@ -270,21 +270,22 @@ fn compare_exchange(l: &mut Lifter) {
         Size::B4 => l.select(Size::B8, equal, Reg::RAX, wide_old),
         _ => l.select(size, equal, Reg::RAX, wide_old),
     };
+    // A register destination keeps its upper half on a mismatch, too.
+    let whole = match size {
+        Size::B4 if !l.is_memory(0) => l.select(Size::B8, equal, stored, old),
+        _ => stored,
+    };
     if l.is_memory(0) {
-        l.write(0, stored.into());
-        flags(l, FlagKind::Sub, size, Reg::RAX, old);
-    } else {
-        // A register destination keeps its upper half on a mismatch, too.
-        flags(l, FlagKind::Sub, size, Reg::RAX, old);
-        let whole = match size {
-            Size::B4 => l.select(Size::B8, equal, stored, old),
-            _ => stored,
-        };
         l.write(0, whole.into());
     }
+    flags(l, FlagKind::Sub, size, Reg::RAX, old);
     match size {
         Size::B1 | Size::B2 => l.emit(Op::Insert { size, at: 0, dst: Reg::RAX, src: accumulator.into() }),
         _ => l.emit(Op::Move { dst: Reg::RAX, src: accumulator.into() }),
+    }
+    // After the accumulator, which can be the destination itself.
+    if !l.is_memory(0) {
+        l.write(0, whole.into());
     }
 }
 

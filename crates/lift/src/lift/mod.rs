@@ -113,7 +113,7 @@ impl Lifter<'_> {
             base: slot_of(base),
             index: slot_of(index),
             shift: instruction.memory_index_scale().trailing_zeros() as u8,
-            narrow: is_narrow(base) || is_narrow(index),
+            narrow: is_narrow(base) || is_narrow(index) || is_narrow_absolute(instruction),
             displacement: instruction.memory_displacement64() as i64,
         }
     }
@@ -253,4 +253,10 @@ fn is_high_byte(register: Register) -> bool {
 
 fn is_narrow(register: Register) -> bool {
     register.is_gpr32() || register == Register::EIP
+}
+
+/// Whether a bare displacement stands under the address-size prefix.
+fn is_narrow_absolute(instruction: &Instruction) -> bool {
+    let bare = (Register::None, Register::None);
+    (instruction.memory_base(), instruction.memory_index()) == bare && instruction.memory_displ_size() == 4
 }

@@ -2,7 +2,7 @@
 
 use super::{Lifter, slot_of};
 use crate::{Address, Binary, Condition, Op, Reg, Size, Value};
-use iced_x86::{ConditionCode, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Code, ConditionCode, Instruction, Mnemonic, OpKind, Register};
 
 pub(super) fn lift(l: &mut Lifter) -> bool {
     use Mnemonic::*;
@@ -161,7 +161,8 @@ fn pop(l: &mut Lifter) {
 }
 
 fn leave(l: &mut Lifter) {
-    let size = stack_size(l);
+    // The stack pointer comes from rbp, so the decoder's table has no increment for it.
+    let size = if l.instruction.code() == Code::Leavew { Size::B2 } else { Size::B8 };
     let saved = l.load_from(size, Address::register(Reg::RBP));
     let bytes = Value::Const(size.bytes());
     l.emit(Op::Binary { function: Binary::Add, size: Size::B8, dst: Reg::RSP, a: Reg::RBP, b: bytes });
@@ -173,10 +174,14 @@ fn leave(l: &mut Lifter) {
 
 /// Only the flat form (nesting level 0), the one that compilers have ever emitted.
 fn enter(l: &mut Lifter) -> bool {
-    if l.instruction.immediate(1) != 0 || l.instruction.code() != iced_x86::Code::Enterq_imm16_imm8 {
+    if l.instruction.immediate(1) != 0 || l.instruction.code() != Code::Enterq_imm16_imm8 {
         return false;
     }
     let locals = l.instruction.immediate(0);
+    // It faults where the locals end if that place cannot be written; writing back what is there tries.
+    let end = Address::offset(Reg::RSP, -8 - locals as i64);
+    let there = l.load_from(Size::B1, end);
+    l.emit(Op::Store { size: Size::B1, src: there.into(), address: end });
     push_value(l, Size::B8, Reg::RBP.into());
     l.emit(Op::Move { dst: Reg::RBP, src: Reg::RSP.into() });
     move_stack(l, Binary::Sub, locals);

@@ -6,9 +6,9 @@ use crate::flags::{CF, DF};
 use crate::{Address, Binary, FlagKind, Helper, Op, Reg, Size, Trap, Value};
 use iced_x86::Mnemonic;
 
-/// AC and ID: what popf may change besides the arithmetic and direction flags. (NT as well, but
-/// it means nothing here, and TF is not supported.)
-const CHANGEABLE: u64 = 1 << 18 | 1 << 21;
+/// NT, AC and ID: what popf may change besides the arithmetic and direction flags. (TF is not
+/// supported.)
+const CHANGEABLE: u64 = 1 << 14 | 1 << 18 | 1 << 21;
 /// IF and the bit that is always one.
 const FIXED: u64 = 1 << 9 | 1 << 1;
 
@@ -98,11 +98,12 @@ fn pop_flags(l: &mut Lifter, size: Size) {
     let shifted = l.binary(Binary::Shr, Size::B8, value, Value::Const(DF.trailing_zeros() as u64));
     let (function, b) = (Binary::And, Value::Const(CF));
     l.emit(Op::Binary { function, size: Size::B8, dst: Reg::DIRECTION, a: shifted, b });
-    if size == Size::B8 {
-        let system = l.binary(Binary::And, Size::B8, value, Value::Const(CHANGEABLE));
-        let (function, dst) = (Binary::Or, Reg::SYSTEM_FLAGS);
-        l.emit(Op::Binary { function, size: Size::B8, dst, a: system, b: Value::Const(FIXED) });
-    }
+    // What the value has no bits for stays as it is.
+    let kept = l.binary(Binary::And, Size::B8, Reg::SYSTEM_FLAGS, Value::Const(CHANGEABLE & !size.mask()));
+    let changed = l.binary(Binary::And, Size::B8, value, Value::Const(CHANGEABLE));
+    let system = l.binary(Binary::Or, Size::B8, kept, changed);
+    let (function, dst) = (Binary::Or, Reg::SYSTEM_FLAGS);
+    l.emit(Op::Binary { function, size: Size::B8, dst, a: system, b: Value::Const(FIXED) });
     load_flags(l, FlagKind::Load, value);
     move_stack(l, Binary::Add, size.bytes());
 }

@@ -10,10 +10,9 @@ impl fmt::Display for VectorOp {
         match *self {
             VectorOp::Lanes(function, size) => write!(f, "{function}.{}", each(size)),
             VectorOp::Bitwise(function) => write!(f, "{}.128", lower(function)),
-            VectorOp::Shift(function, size, count) => {
-                write!(f, "shift {} by {}.{}", lower(function), lower(count), each(size))
-            }
-            VectorOp::ShiftBytes(direction) => write!(f, "shiftbytes {}", lower(direction)),
+            // Whether the count is the immediate shows in the operands.
+            VectorOp::Shift(function, size, _) => write!(f, "shift{}.{}", lower(function), each(size)),
+            VectorOp::ShiftBytes(direction) => write!(f, "shiftbytes{}", lower(direction)),
             VectorOp::MultiplyEven => f.write_str("multiplyeven"),
             VectorOp::MultiplyAddPairs => f.write_str("multiplyaddpairs"),
             VectorOp::SumDifferences => f.write_str("sumdifferences"),

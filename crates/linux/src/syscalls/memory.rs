@@ -387,3 +387,6 @@ fn round_up(length: u64) -> Result<u64, Errno> {
         .filter(|&length| length <= ADDRESS_SPACE_END)
         .ok_or(Errno::ENOMEM)
 }
+
+#[cfg(test)]
+mod tests;

@@ -214,3 +214,117 @@ impl Call<'_> {
         Ok(length)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Rig, SCRATCH};
+
+    #[test]
+    fn the_exit_status_is_one_byte_and_the_first_one_stands() {
+        let mut rig = Rig::new();
+        assert_eq!(rig.call(nr::exit_group, &[0x1_0000_0103]), Ok(0));
+        assert_eq!(rig.kernel.ended, Some(Exit::Exited(3)));
+        assert_eq!(rig.call(nr::exit, &[4]), Ok(0));
+        assert_eq!(rig.kernel.ended, Some(Exit::Exited(3)));
+    }
+
+    #[test]
+    fn an_unknown_call_fails_with_one_warning_that_names_it() {
+        let mut rig = Rig::new();
+        for number in [nr::fork, nr::socket, nr::fork, 12345] {
+            assert_eq!(rig.call(number, &[]), Err(Errno::ENOSYS));
+        }
+        let warnings = rig.kernel.warnings.list();
+        assert_eq!(warnings.len(), 3);
+        assert!(
+            warnings[0].contains("fork") && warnings[1].contains("socket") && warnings[2].contains("12345")
+        );
+    }
+
+    #[test]
+    fn calls_that_every_program_tries_fail_silently() {
+        let mut rig = Rig::new();
+        for number in [nr::rseq, nr::clone3, nr::membarrier] {
+            assert_eq!(rig.call(number, &[]), Err(Errno::ENOSYS));
+        }
+        assert!(rig.kernel.warnings.list().is_empty());
+    }
+
+    #[test]
+    fn the_segment_bases_are_set_and_read() {
+        let mut rig = Rig::new();
+        assert_eq!(rig.call(nr::arch_prctl, &[0x1002, 0x1234]), Ok(0));
+        assert_eq!(rig.cpu.get(Reg::FS_BASE), 0x1234);
+        assert_eq!(rig.call(nr::arch_prctl, &[0x1003, SCRATCH]), Ok(0));
+        assert_eq!(rig.get_u64(SCRATCH), 0x1234);
+        assert_eq!(rig.call(nr::arch_prctl, &[0x1001, 1 << 47]), Err(Errno::EPERM));
+        assert_eq!(rig.call(nr::arch_prctl, &[0x3001, 0]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn randomness_repeats_itself() {
+        let bytes = |rig: &mut Rig| {
+            assert_eq!(rig.call(nr::getrandom, &[SCRATCH, 5000, 0]), Ok(5000));
+            rig.get(SCRATCH, 5000)
+        };
+        let (mut one, mut other) = (Rig::new(), Rig::new());
+        let first = bytes(&mut one);
+        assert_eq!(first, bytes(&mut other));
+        assert_ne!(first, bytes(&mut one));
+        assert_eq!(one.call(nr::getrandom, &[SCRATCH, 1, 8]), Err(Errno::EINVAL));
+        assert_eq!(one.call(nr::getrandom, &[0, 1, 0]), Err(Errno::EFAULT));
+    }
+
+    #[test]
+    fn limits_are_remembered_and_the_hard_one_is_not_raised() {
+        let mut rig = Rig::new();
+        const FILES: u64 = 7;
+        rig.put(SCRATCH, &[64u64, 512].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::prlimit64, &[0, FILES, SCRATCH, SCRATCH + 16]), Ok(0));
+        assert_eq!(rig.get_u64(SCRATCH + 16), 1024);
+        assert_eq!(rig.call(nr::getrlimit, &[FILES, SCRATCH + 16]), Ok(0));
+        assert_eq!((rig.get_u64(SCRATCH + 16), rig.get_u64(SCRATCH + 24)), (64, 512));
+        rig.put(SCRATCH, &[64u64, 513].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::setrlimit, &[FILES, SCRATCH]), Err(Errno::EPERM));
+        rig.put(SCRATCH, &[64u64, 5].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::setrlimit, &[FILES, SCRATCH]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::getrlimit, &[16, SCRATCH]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::prlimit64, &[1, FILES, 0, 0]), Err(Errno::ESRCH));
+    }
+
+    #[test]
+    fn the_system_tells_nothing_of_the_host() {
+        let mut rig = Rig::new();
+        assert_eq!(rig.call(nr::uname, &[SCRATCH]), Ok(0));
+        assert_eq!(rig.get(SCRATCH, 6), b"Linux\0");
+        assert_eq!(rig.get(SCRATCH + 65, 9), b"whydunit\0");
+        assert_eq!(rig.get(SCRATCH + 4 * 65, 7), b"x86_64\0");
+        assert_eq!(rig.call(nr::sysinfo, &[SCRATCH]), Ok(0));
+        assert_eq!((rig.get_u64(SCRATCH), rig.get_u64(SCRATCH + 32)), (1000, rig.kernel.limits.memory));
+        assert_eq!(rig.call(nr::getrusage, &[0, SCRATCH]), Ok(0));
+        assert_eq!(rig.call(nr::getrusage, &[2, SCRATCH]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn the_process_name_is_cut_to_fifteen_bytes() {
+        let mut rig = Rig::new();
+        rig.put(SCRATCH, b"a very long name indeed\0");
+        assert_eq!(rig.call(nr::prctl, &[15, SCRATCH]), Ok(0));
+        assert_eq!(rig.call(nr::prctl, &[16, SCRATCH + 64]), Ok(0));
+        assert_eq!(rig.get(SCRATCH + 64, 16), b"a very long nam\0");
+        assert_eq!(rig.call(nr::prctl, &[9999, 0]), Err(Errno::EINVAL));
+    }
+
+    #[test]
+    fn every_access_to_guest_memory_is_logged_for_the_last_call_only() {
+        use crate::guest::KernelAccess;
+        let mut rig = Rig::new();
+        rig.put(SCRATCH, &[64u64, 512].map(u64::to_le_bytes).concat());
+        rig.call(nr::prlimit64, &[0, 7, SCRATCH, SCRATCH + 32]).unwrap();
+        let access = |address, write| KernelAccess { address, length: 16, write };
+        assert_eq!(rig.kernel.accesses, [access(SCRATCH, false), access(SCRATCH + 32, true)]);
+        rig.call(nr::getpid, &[]).unwrap();
+        assert_eq!(rig.kernel.accesses, []);
+    }
+}

@@ -52,15 +52,17 @@ fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
 }
 
 fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
-    check_alignment(at)?;
-    let mut area = [0u8; FXSAVE_WRITTEN];
+    check_area(at)?;
+    let mut area = [0u8; FXSAVE_BYTES as usize];
     area[..2].copy_from_slice(&INITIAL_X87_CONTROL.to_le_bytes());
     let mxcsr = core.cpu.get(Reg::MXCSR) as u32;
     area[MXCSR_OFFSET..MXCSR_OFFSET + 4].copy_from_slice(&mxcsr.to_le_bytes());
     area[MXCSR_OFFSET + 4..MXCSR_OFFSET + 8].copy_from_slice(&MXCSR_MASK.to_le_bytes());
-    for (n, chunk) in area[XMM_OFFSET..].chunks_exact_mut(16).enumerate() {
+    for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact_mut(16).enumerate() {
         chunk.copy_from_slice(&core.cpu.xmm(n as u8).to_le_bytes());
     }
+    // The rest stays as it is, but must be writable.
+    core.memory.peek(at.wrapping_add(FXSAVE_WRITTEN as u64), &mut area[FXSAVE_WRITTEN..]);
     core.memory.write(at, &area).map_err(fault_kind)?;
     if O::WATCHES {
         cx.observer.store(at, FXSAVE_WRITTEN as u64);
@@ -69,7 +71,7 @@ fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<
 }
 
 fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
-    check_alignment(at)?;
+    check_area(at)?;
     let mut area = [0u8; FXSAVE_BYTES as usize];
     core.memory.read(at, &mut area).map_err(fault_kind)?;
     if O::WATCHES {
@@ -90,6 +92,8 @@ fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result
     Ok(())
 }
 
-fn check_alignment(at: u64) -> Result<(), FaultKind> {
-    if !at.is_multiple_of(16) { Err(FaultKind::GeneralProtection) } else { Ok(()) }
+fn check_area(at: u64) -> Result<(), FaultKind> {
+    let last = at.wrapping_add(FXSAVE_BYTES - 1);
+    let canonical = last < 1 << 47 || last >= (1u64 << 47).wrapping_neg();
+    if at.is_multiple_of(16) && canonical { Ok(()) } else { Err(FaultKind::GeneralProtection) }
 }

@@ -21,8 +21,16 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
     if i.repeat == Repeat::Once {
         return element(core, i, observer).map(|_| ());
     }
+    let flags = core.cpu.flag_record();
     while count(core, i) != 0 {
-        let equal = element(core, i, observer)?;
+        let equal = match element(core, i, observer) {
+            Ok(equal) => equal,
+            Err(fault) => {
+                // A fault keeps the elements that are done, but not the flags of their comparisons.
+                core.cpu.set_flag_record(flags);
+                return Err(fault);
+            }
+        };
         set_counter(core, i, Reg::RCX, count(core, i).wrapping_sub(1));
         let ends = match i.repeat {
             Repeat::WhileEqual => !equal,

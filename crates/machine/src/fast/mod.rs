@@ -65,8 +65,10 @@ pub struct JumpCache {
 
 impl Default for JumpCache {
     fn default() -> JumpCache {
-        // No block is at the highest address: an instruction there would not fit.
-        JumpCache { entries: [(u64::MAX, std::ptr::null()); JUMP_ENTRIES] }
+        // An empty entry has the tag of an address that belongs into another one, so that it matches none.
+        let mut entries = [(u64::MAX, std::ptr::null()); JUMP_ENTRIES];
+        entries[Self::index(u64::MAX)].0 = 1;
+        JumpCache { entries }
     }
 }
 

@@ -125,7 +125,7 @@ impl Memory {
         let mut value = T::default();
         // SAFETY: a scalar may hold any bytes.
         let bytes = unsafe { std::slice::from_raw_parts_mut((&raw mut value).cast::<u8>(), size_of::<T>()) };
-        self.read(address, bytes)?;
+        self.read(address, bytes).map_err(|fault| fault.of_whole_access(address, size_of::<T>()))?;
         Ok(value.little_endian())
     }
 
@@ -135,7 +135,8 @@ impl Memory {
         let value = value.little_endian();
         // SAFETY: a scalar has no padding.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
-        self.write_as(Writer::Guest, address, bytes)
+        let written = self.write_as(Writer::Guest, address, bytes);
+        written.map_err(|fault| fault.of_whole_access(address, size_of::<T>()))
     }
 
     fn write_as(&mut self, writer: Writer, address: u64, buffer: &[u8]) -> Result<(), AccessFault> {
@@ -244,6 +245,19 @@ impl Memory {
             copied += part.len();
         }
         copied
+    }
+}
+
+impl AccessFault {
+    /// That an address is canonical is checked for all bytes of an access before any is looked for.
+    fn of_whole_access(self, address: u64, size: usize) -> AccessFault {
+        let last = address.wrapping_add(size as u64 - 1);
+        match absence(last) {
+            Cause::NonCanonical if self.cause == Cause::Unmapped => {
+                AccessFault { cause: Cause::NonCanonical, ..self }
+            }
+            _ => self,
+        }
     }
 }
 

@@ -2,7 +2,7 @@ mod encoding;
 mod processor;
 mod values;
 
-use super::{FloatException, execute};
+use super::{FloatException, execute, plain_function_for};
 use encoding::encoding;
 use lift::flags::{CF, PF, ZF};
 use lift::vector::{Approximation, Conversion, VectorOperand, VectorResult};
@@ -37,6 +37,8 @@ fn check(processor: &Processor, op: VectorOp, (a, b, imm): (u128, u128, u8), mxc
     let observed = processor.execute(a, b, mxcsr);
     let mut ours = mxcsr;
     let result = execute(op, a, b, imm, &mut ours);
+    let plain = plain_function_for(op).call(a, b, imm, &mut { mxcsr });
+    assert_eq!(plain, result, "{op:?} of {a:#034x} and {b:#034x}, imm {imm:#x}, plain and native");
     let wanted = if observed.exception { Err(FloatException) } else { Ok(expected(op, &observed)) };
     assert!(
         result == wanted && ours == observed.mxcsr,
@@ -170,6 +172,10 @@ fn approximations_are_within_the_bound_and_special_values_are_the_processors() {
             processor.load(&encoding(op, 0).expect("both are instructions"));
             let randoms = (0..200_000).map(|_| random.next() as u32);
             for x in SINGLES.iter().copied().chain(randoms) {
+                // Where the architecture leaves open whether the result is too small.
+                if (0x7e7f_e800..0x7e80_0c01).contains(&(x & !(1 << 31))) {
+                    continue;
+                }
                 let ours = execute(op, 0, x.into(), 0, &mut 0).expect("no exceptions") as u32;
                 let theirs = processor.execute(0, x.into(), ALL_MASKED).xmm0 as u32;
                 let value = f64::from(f32::from_bits(x));

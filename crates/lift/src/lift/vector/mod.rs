@@ -91,3 +91,6 @@ fn xmm(l: &Lifter, operand: u32) -> Option<Reg> {
     let register = if l.is_register(operand) { l.instruction.op_register(operand) } else { Register::None };
     register.is_xmm().then(|| slot_of(register))
 }
+
+#[cfg(test)]
+mod tests;
