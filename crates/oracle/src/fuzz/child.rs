@@ -70,7 +70,8 @@ pub unsafe fn serve(shared: *mut Shared, segments: &Segments, requests: i32, rep
 unsafe fn run_case(record: &mut Record, image: &[u8]) {
     unsafe {
         for (offset, bytes) in record.patches.iter() {
-            let target = if offset < LOW_BYTES { LOW as usize + offset } else { HIGH as usize + offset - LOW_BYTES };
+            let target =
+                if offset < LOW_BYTES { LOW as usize + offset } else { HIGH as usize + offset - LOW_BYTES };
             copy_nonoverlapping(bytes.as_ptr(), target as *mut u8, bytes.len());
         }
         ENTRY = record.input.rip;
@@ -179,9 +180,22 @@ unsafe extern "C" fn resume() {
 unsafe extern "C" fn on_fault(_signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     /// Places in the kernel's register array, by our order of general registers.
     const PLACES: [i32; 16] = [
-        libc::REG_RAX, libc::REG_RCX, libc::REG_RDX, libc::REG_RBX, libc::REG_RSP, libc::REG_RBP,
-        libc::REG_RSI, libc::REG_RDI, libc::REG_R8, libc::REG_R9, libc::REG_R10, libc::REG_R11,
-        libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15,
+        libc::REG_RAX,
+        libc::REG_RCX,
+        libc::REG_RDX,
+        libc::REG_RBX,
+        libc::REG_RSP,
+        libc::REG_RBP,
+        libc::REG_RSI,
+        libc::REG_RDI,
+        libc::REG_R8,
+        libc::REG_R9,
+        libc::REG_R10,
+        libc::REG_R11,
+        libc::REG_R12,
+        libc::REG_R13,
+        libc::REG_R14,
+        libc::REG_R15,
     ];
     unsafe {
         if !(&raw const IN_GUEST).read_volatile() {
@@ -274,4 +288,3 @@ unsafe fn system_call(number: i64, first: u64, second: u64, third: u64) -> i64 {
     }
     result
 }
-

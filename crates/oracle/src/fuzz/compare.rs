@@ -42,7 +42,8 @@ pub fn differences(case: &Case, native: &Outcome, machine: &Outcome) -> String {
 }
 
 pub const GENERAL_NAMES: [&str; 16] = [
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15",
 ];
 
 const RCX: usize = 1;
@@ -181,7 +182,10 @@ fn either_comes_first(case: &Case, native: Option<Fault>, machine: Option<Fault>
     use Mnemonic::*;
     let (Some(native), Some(machine)) = (native, machine) else { return false };
     // Either operand may be read first.
-    if matches!(case.instruction.code(), Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64) {
+    if matches!(
+        case.instruction.code(),
+        Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64
+    ) {
         return true;
     }
     if (native.kind, machine.kind) != (FaultKind::PageFault, FaultKind::PageFault) {
@@ -247,7 +251,9 @@ fn approximations_agree(case: &Case, register: usize, native: u128, machine: u12
         Rcpss | Rsqrtss => 1,
         _ => return false,
     };
-    if instruction.op0_register().number() != register || native >> (32 * lanes - 1) >> 1 != machine >> (32 * lanes - 1) >> 1 {
+    if instruction.op0_register().number() != register
+        || native >> (32 * lanes - 1) >> 1 != machine >> (32 * lanes - 1) >> 1
+    {
         return false;
     }
     const BOUND: f64 = 1.5 / 4096.0;
@@ -296,7 +302,12 @@ fn compare_memory(native: &Outcome, machine: &Outcome, text: &mut String) {
         let (native, machine) = (find(native, offset), find(machine, offset));
         if native != machine {
             let address = super::layout::address_of(offset as usize);
-            let _ = writeln!(text, "  [{address:#x}]\n    processor {}\n    machine   {}", hex(native), hex(machine));
+            let _ = writeln!(
+                text,
+                "  [{address:#x}]\n    processor {}\n    machine   {}",
+                hex(native),
+                hex(machine)
+            );
         }
     }
     if native.changes.overflowed() || machine.changes.overflowed() {
@@ -307,7 +318,11 @@ fn compare_memory(native: &Outcome, machine: &Outcome, text: &mut String) {
 fn hex(bytes: Option<[u8; super::state::CHUNK]>) -> String {
     match bytes {
         None => "unchanged".to_string(),
-        Some(bytes) => bytes.chunks(8).map(|word| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>()).collect::<Vec<_>>().join(" "),
+        Some(bytes) => bytes
+            .chunks(8)
+            .map(|word| word.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
@@ -316,15 +331,26 @@ fn line(text: &mut String, name: &str, native: u128, machine: u128) {
 }
 
 fn flag_line(text: &mut String, native: u64, machine: u64) {
-    let _ = writeln!(text, "  flags     processor {:<28} machine {}", flag_names(native), flag_names(machine));
+    let _ =
+        writeln!(text, "  flags     processor {:<28} machine {}", flag_names(native), flag_names(machine));
 }
 
 /// The names of the flags that are set.
 pub fn flag_names(rflags: u64) -> String {
     const NAMES: [(u32, &str); 11] = [
-        (0, "CF"), (2, "PF"), (4, "AF"), (6, "ZF"), (7, "SF"), (10, "DF"), (11, "OF"), (14, "NT"), (18, "AC"),
-        (21, "ID"), (9, "IF"),
+        (0, "CF"),
+        (2, "PF"),
+        (4, "AF"),
+        (6, "ZF"),
+        (7, "SF"),
+        (10, "DF"),
+        (11, "OF"),
+        (14, "NT"),
+        (18, "AC"),
+        (21, "ID"),
+        (9, "IF"),
     ];
-    let set: Vec<&str> = NAMES.iter().filter(|(bit, _)| rflags & (1 << bit) != 0).map(|(_, name)| *name).collect();
+    let set: Vec<&str> =
+        NAMES.iter().filter(|(bit, _)| rflags & (1 << bit) != 0).map(|(_, name)| *name).collect();
     set.join(" ")
 }

@@ -35,7 +35,9 @@ pub fn case(group: &str, seed: u64, case: &Case, difference: &str) -> String {
             Used::General(number) => {
                 writeln!(text, "            {} = {:#x}", GENERAL_NAMES[number], input.general[number])
             }
-            Used::Vector(number) => writeln!(text, "            xmm{number} = {:#034x}", input.float.xmm[number]),
+            Used::Vector(number) => {
+                writeln!(text, "            xmm{number} = {:#034x}", input.float.xmm[number])
+            }
         };
     }
     for (offset, bytes) in case.patches.iter() {

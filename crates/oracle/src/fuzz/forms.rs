@@ -63,8 +63,22 @@ fn baseline(feature: CpuidFeature) -> bool {
     use CpuidFeature::*;
     matches!(
         feature,
-        INTEL8086 | INTEL186 | INTEL286 | INTEL386 | INTEL486 | X64 | CMOV | CX8 | CMPXCHG16B | FXSR | SSE
-            | SSE2 | MULTIBYTENOP | PAUSE | CET_IBT | CLFSH
+        INTEL8086
+            | INTEL186
+            | INTEL286
+            | INTEL386
+            | INTEL486
+            | X64
+            | CMOV
+            | CX8
+            | CMPXCHG16B
+            | FXSR
+            | SSE
+            | SSE2
+            | MULTIBYTENOP
+            | PAUSE
+            | CET_IBT
+            | CLFSH
     )
 }
 
@@ -120,41 +134,45 @@ fn group(code: Code) -> Result<&'static str, &'static str> {
         Mov | Movzx | Movsx | Movsxd | Lea | Cbw | Cwde | Cdqe | Cwd | Cdq | Cqo | Xlatb | Movnti => {
             "data-movement"
         }
-        Cmova | Cmovae | Cmovb | Cmovbe | Cmove | Cmovg | Cmovge | Cmovl | Cmovle | Cmovne | Cmovno | Cmovnp
-        | Cmovns | Cmovo | Cmovp | Cmovs | Seta | Setae | Setb | Setbe | Sete | Setg | Setge | Setl | Setle
-        | Setne | Setno | Setnp | Setns | Seto | Setp | Sets => "conditional",
+        Cmova | Cmovae | Cmovb | Cmovbe | Cmove | Cmovg | Cmovge | Cmovl | Cmovle | Cmovne | Cmovno
+        | Cmovnp | Cmovns | Cmovo | Cmovp | Cmovs | Seta | Setae | Setb | Setbe | Sete | Setg | Setge
+        | Setl | Setle | Setne | Setno | Setnp | Setns | Seto | Setp | Sets => "conditional",
         Push | Pop | Enter | Leave => "stack",
         Pushf | Pushfq | Popf | Popfq | Lahf | Sahf | Clc | Stc | Cmc | Cld | Std => "flags",
         Xchg | Xadd | Cmpxchg | Cmpxchg8b | Cmpxchg16b => "exchange-atomic",
-        Movsb | Movsw | Movsq | Stosb | Stosw | Stosd | Stosq | Lodsb | Lodsw | Lodsd | Lodsq | Scasb | Scasw
-        | Scasd | Scasq | Cmpsb | Cmpsw | Cmpsq => "string",
+        Movsb | Movsw | Movsq | Stosb | Stosw | Stosd | Stosq | Lodsb | Lodsw | Lodsd | Lodsq | Scasb
+        | Scasw | Scasd | Scasq | Cmpsb | Cmpsw | Cmpsq => "string",
         // Each of these names is shared by a string instruction and a float one.
         Movsd if code == Code::Movsd_m32_m32 => "string",
         Cmpsd if code == Code::Cmpsd_m32_m32 => "string",
-        Jo | Jno | Jb | Jae | Je | Jne | Jbe | Ja | Js | Jns | Jp | Jnp | Jl | Jge | Jle | Jg | Jmp | Call | Ret
-        | Loop | Loope | Loopne | Jecxz | Jrcxz => "control-flow",
+        Jo | Jno | Jb | Jae | Je | Jne | Jbe | Ja | Js | Jns | Jp | Jnp | Jl | Jge | Jle | Jg | Jmp
+        | Call | Ret | Loop | Loope | Loopne | Jecxz | Jrcxz => "control-flow",
         Ud2 | Int3 | Int | Hlt | Cli | Sti | In | Out | Insb | Insw | Insd | Outsb | Outsw | Outsd => "trap",
-        Nop | Pause | Endbr32 | Endbr64 | Lfence | Mfence | Sfence | Prefetchnta | Prefetcht0 | Prefetcht1
-        | Prefetcht2 => "nop-fence",
-        Movaps | Movapd | Movups | Movupd | Movdqa | Movdqu | Movd | Movq | Movss | Movsd | Movhps | Movhpd
-        | Movlps | Movlpd | Movhlps | Movlhps | Movntdq | Movntps | Movntpd | Movmskps | Movmskpd | Pmovmskb
-        | Maskmovdqu | Pextrw | Pinsrw => "sse-move",
-        Shufps | Shufpd | Pshufd | Pshufhw | Pshuflw | Unpckhps | Unpckhpd | Unpcklps | Unpcklpd | Punpckhbw
-        | Punpckhwd | Punpckhdq | Punpckhqdq | Punpcklbw | Punpcklwd | Punpckldq | Punpcklqdq | Packssdw
-        | Packsswb | Packuswb | Pslldq | Psrldq => "sse-shuffle",
-        Andps | Andpd | Andnps | Andnpd | Orps | Orpd | Xorps | Xorpd | Pand | Pandn | Por | Pxor => "sse-logic",
-        Addss | Addsd | Subss | Subsd | Mulss | Mulsd | Divss | Divsd | Sqrtss | Sqrtsd | Minss | Minsd | Maxss
-        | Maxsd => "sse-float-scalar",
-        Addps | Addpd | Subps | Subpd | Mulps | Mulpd | Divps | Divpd | Sqrtps | Sqrtpd | Minps | Minpd | Maxps
-        | Maxpd => "sse-float-packed",
+        Nop | Pause | Endbr32 | Endbr64 | Lfence | Mfence | Sfence | Prefetchnta | Prefetcht0
+        | Prefetcht1 | Prefetcht2 => "nop-fence",
+        Movaps | Movapd | Movups | Movupd | Movdqa | Movdqu | Movd | Movq | Movss | Movsd | Movhps
+        | Movhpd | Movlps | Movlpd | Movhlps | Movlhps | Movntdq | Movntps | Movntpd | Movmskps
+        | Movmskpd | Pmovmskb | Maskmovdqu | Pextrw | Pinsrw => "sse-move",
+        Shufps | Shufpd | Pshufd | Pshufhw | Pshuflw | Unpckhps | Unpckhpd | Unpcklps | Unpcklpd
+        | Punpckhbw | Punpckhwd | Punpckhdq | Punpckhqdq | Punpcklbw | Punpcklwd | Punpckldq | Punpcklqdq
+        | Packssdw | Packsswb | Packuswb | Pslldq | Psrldq => "sse-shuffle",
+        Andps | Andpd | Andnps | Andnpd | Orps | Orpd | Xorps | Xorpd | Pand | Pandn | Por | Pxor => {
+            "sse-logic"
+        }
+        Addss | Addsd | Subss | Subsd | Mulss | Mulsd | Divss | Divsd | Sqrtss | Sqrtsd | Minss | Minsd
+        | Maxss | Maxsd => "sse-float-scalar",
+        Addps | Addpd | Subps | Subpd | Mulps | Mulpd | Divps | Divpd | Sqrtps | Sqrtpd | Minps | Minpd
+        | Maxps | Maxpd => "sse-float-packed",
         Cmpps | Cmppd | Cmpss | Cmpsd | Comiss | Comisd | Ucomiss | Ucomisd => "sse-compare",
         Cvtdq2pd | Cvtdq2ps | Cvtpd2dq | Cvtpd2ps | Cvtps2dq | Cvtps2pd | Cvtsd2si | Cvtsd2ss | Cvtsi2sd
         | Cvtsi2ss | Cvtss2sd | Cvtss2si | Cvttpd2dq | Cvttps2dq | Cvttsd2si | Cvttss2si => "sse-convert",
         Rcpps | Rcpss | Rsqrtps | Rsqrtss => "sse-approximate",
-        Paddb | Paddw | Paddd | Paddq | Paddsb | Paddsw | Paddusb | Paddusw | Psubb | Psubw | Psubd | Psubq
-        | Psubsb | Psubsw | Psubusb | Psubusw | Pavgb | Pavgw | Pcmpeqb | Pcmpeqw | Pcmpeqd | Pcmpgtb | Pcmpgtw
-        | Pcmpgtd | Pmaddwd | Pmaxsw | Pmaxub | Pminsw | Pminub | Pmulhuw | Pmulhw | Pmullw | Pmuludq | Psadbw
-        | Psllw | Pslld | Psllq | Psraw | Psrad | Psrlw | Psrld | Psrlq => "sse2-integer",
+        Paddb | Paddw | Paddd | Paddq | Paddsb | Paddsw | Paddusb | Paddusw | Psubb | Psubw | Psubd
+        | Psubq | Psubsb | Psubsw | Psubusb | Psubusw | Pavgb | Pavgw | Pcmpeqb | Pcmpeqw | Pcmpeqd
+        | Pcmpgtb | Pcmpgtw | Pcmpgtd | Pmaddwd | Pmaxsw | Pmaxub | Pminsw | Pminub | Pmulhuw | Pmulhw
+        | Pmullw | Pmuludq | Psadbw | Psllw | Pslld | Psllq | Psraw | Psrad | Psrlw | Psrld | Psrlq => {
+            "sse2-integer"
+        }
         Ldmxcsr | Stmxcsr => "mxcsr",
         Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => "fxsave",
         _ => return Err("has no group"),

@@ -71,8 +71,14 @@ impl Generator {
         let (bytes, length) = self.encode(&draft.instruction, rip)?;
         let instruction = Decoder::with_ip(64, &bytes[..length], rip, DecoderOptions::NONE).decode();
         // The encoder may choose a form that means the same in fewer bytes; what was decoded counts.
-        (!instruction.is_invalid() && instruction.len() == length)
-            .then_some(Case { index, bytes, length, instruction, input: state, patches })
+        (!instruction.is_invalid() && instruction.len() == length).then_some(Case {
+            index,
+            bytes,
+            length,
+            instruction,
+            input: state,
+            patches,
+        })
     }
 
     fn encode(&mut self, instruction: &Instruction, rip: u64) -> Option<([u8; 16], usize)> {
@@ -158,7 +164,8 @@ mod tests {
         for group in GROUPS {
             let mut generator = Generator::new(group, 11);
             let missing: HashSet<Code> = forms(group).into_iter().collect();
-            let seen: HashSet<Code> = (0..20_000).map(|index| generator.case(index).instruction.code()).collect();
+            let seen: HashSet<Code> =
+                (0..20_000).map(|index| generator.case(index).instruction.code()).collect();
             let missing: Vec<_> = missing.difference(&seen).collect();
             assert!(missing.is_empty(), "{group}: {missing:?}");
         }

@@ -171,7 +171,8 @@ impl Child {
                 }
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-                if libc::waitid(libc::P_PID, self.process as u32, &mut info, flags) == 0 && info.si_pid() != 0 {
+                if libc::waitid(libc::P_PID, self.process as u32, &mut info, flags) == 0 && info.si_pid() != 0
+                {
                     return Err(describe_end(info.si_code, info.si_status()));
                 }
             }
@@ -285,7 +286,13 @@ mod tests {
             let first = native.run(&cases).unwrap_or_else(|error| panic!("{group}: {error:?}"));
             let second = native.run(&cases).expect("the child comes back");
             for ((case, first), second) in cases.iter().zip(&first).zip(&second) {
-                assert!(first == second, "{group} {}: {:x?}\n{:x?}", case.instruction, first.state, second.state);
+                assert!(
+                    first == second,
+                    "{group} {}: {:x?}\n{:x?}",
+                    case.instruction,
+                    first.state,
+                    second.state
+                );
             }
         }
     }
@@ -307,7 +314,8 @@ mod tests {
             .collect();
         assert!(cases.len() > 50);
         for (case, outcome) in cases.iter().zip(run(&cases, 9)) {
-            let (to, from) = (case.instruction.op0_register().number(), case.instruction.op1_register().number());
+            let (to, from) =
+                (case.instruction.op0_register().number(), case.instruction.op1_register().number());
             let (a, b) = (case.input.general[to], case.input.general[from]);
             let (sum, carry) = a.overflowing_add(b);
             let overflow = (a as i64).overflowing_add(b as i64).1;
@@ -330,9 +338,12 @@ mod tests {
             let cases: Vec<Case> = (0..SLOTS as u64).map(|index| generator.case(index)).collect();
             for (case, outcome) in cases.iter().zip(run(&cases, 4)) {
                 if case.instruction.mnemonic() == mnemonic {
-                    counts[0] += usize::from(outcome.changes.chunks().iter().any(|chunk| chunk.bytes.len() == CHUNK));
-                    counts[1] += usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::PageFault));
-                    counts[2] += usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::Protection));
+                    counts[0] +=
+                        usize::from(outcome.changes.chunks().iter().any(|chunk| chunk.bytes.len() == CHUNK));
+                    counts[1] +=
+                        usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::PageFault));
+                    counts[2] +=
+                        usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::Protection));
                     counts[3] += usize::from(outcome.fault.is_none() && outcome.state.rip != case.next_rip());
                 }
             }

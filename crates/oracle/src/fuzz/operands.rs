@@ -56,7 +56,8 @@ impl<'a> Draft<'a> {
                 dx => self.set_register(place, Register::DX),
                 eax => self.set_register(place, Register::EAX),
                 rax => self.set_register(place, Register::RAX),
-                imm8 | imm8sex16 | imm8sex32 | imm8sex64 | imm16 | imm32 | imm32sex64 | imm64 | imm8_const_1 => {
+                imm8 | imm8sex16 | imm8sex32 | imm8sex64 | imm16 | imm32 | imm32sex64 | imm64
+                | imm8_const_1 => {
                     self.immediate(place, kind);
                 }
                 seg_rSI => self.string_source(place),
@@ -295,8 +296,11 @@ impl<'a> Draft<'a> {
                     self.set_address_register(base, rest / factor, narrow);
                     displacement = displacement.wrapping_add(rest % factor);
                 } else {
-                    let value =
-                        if self.random.percent(60) { self.random.below(64).wrapping_sub(32) } else { self.random.integer() };
+                    let value = if self.random.percent(60) {
+                        self.random.below(64).wrapping_sub(32)
+                    } else {
+                        self.random.integer()
+                    };
                     self.set_address_register(index, value, narrow);
                     let base_value = rest.wrapping_sub(value.wrapping_mul(u64::from(scale)));
                     self.set_address_register(base, base_value, narrow);

@@ -59,10 +59,14 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             patch(draft, patches, 0, &head);
         }
         // int 0x80 is a system call; the gates of 3 and 4 are open to user code, which never goes there.
-        Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => draft.instruction.set_immediate8(0x81),
+        Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => {
+            draft.instruction.set_immediate8(0x81)
+        }
         _ if draft.instruction.is_string_instruction() => {
-            let narrow =
-                draft.instruction.op_kinds().any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI));
+            let narrow = draft
+                .instruction
+                .op_kinds()
+                .any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI));
             let count = match draft.random.below(8) {
                 0 => 0,
                 1 => draft.random.below(2000),

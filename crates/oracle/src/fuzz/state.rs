@@ -227,7 +227,8 @@ impl Changes {
         } else {
             for word in new.chunks_exact(8) {
                 let word = word.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-                self.hash = (self.hash ^ word ^ offset as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+                self.hash =
+                    (self.hash ^ word ^ offset as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
             }
         }
         self.count += 1;

@@ -13,6 +13,7 @@ mod instruction;
 mod kernel;
 mod maps;
 mod native;
+mod place;
 mod ptrace;
 mod report;
 mod shadow;

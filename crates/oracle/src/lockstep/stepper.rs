@@ -11,7 +11,7 @@ use super::native::{Native, NativeStop};
 use super::report::{Divergence, End, Failure, Report};
 use super::shadow::Shadow;
 use super::state::{self, Difference, State, TRAP_FLAG};
-use super::{Command, adopt, auxv, kernel};
+use super::{Command, adopt, auxv, kernel, place};
 
 /// Pages that the machine wrote are compared as a whole this often, for writes that one side made
 /// and the other did not.
@@ -230,7 +230,7 @@ impl Stepper {
         Failure::Diverged(Box::new(Divergence {
             step: self.step,
             instruction: history.last().cloned().unwrap_or_default(),
-            place: compare::place(&self.process.machine.memory, rip),
+            place: place::describe(&self.process.machine.memory, &self.native, rip),
             differences,
             history,
         }))

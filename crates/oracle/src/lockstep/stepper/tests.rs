@@ -289,6 +289,16 @@ fn a_wrong_store_is_found_at_once() {
 }
 
 #[test]
+fn a_fast_machine_that_goes_astray_is_found() {
+    let Some(mut stepper) = before(code!("nop" "add r13, 1")) else { return };
+    stepper.shadow.process.machine.cpu.set(Reg::R13, 0x123);
+    let Err(Failure::Diverged(divergence)) = stepper.report(2) else { panic!("not noticed") };
+    let text = divergence.to_string();
+    assert!(text.contains("r13 of the machine unwatched"), "{text}");
+    assert!(text.contains("in /") && text.contains("ld-linux"), "{text}");
+}
+
+#[test]
 fn a_page_that_nobody_looks_at_is_found_at_the_end() {
     let code = code!("mov eax, 231" "mov edi, 7" "syscall");
     let found = divergence(code, |process| {
