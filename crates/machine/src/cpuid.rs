@@ -11,8 +11,7 @@ pub struct Answer {
 
 /// FPU, TSC, CX8, CMOV, MMX, FXSR, SSE, SSE2. MMX is claimed although it is not implemented: the C library
 /// refuses to start on a processor without all of the x86-64 baseline, and uses no MMX itself.
-pub const FEATURES_EDX: u32 =
-    1 << 0 | 1 << 4 | 1 << 8 | 1 << 15 | 1 << 23 | 1 << 24 | 1 << 25 | 1 << 26;
+pub const FEATURES_EDX: u32 = 1 << 0 | 1 << 4 | 1 << 8 | 1 << 15 | 1 << 23 | 1 << 24 | 1 << 25 | 1 << 26;
 /// CMPXCHG16B.
 const FEATURES_ECX: u32 = 1 << 13;
 /// LAHF and SAHF in 64-bit mode.

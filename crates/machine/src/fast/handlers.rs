@@ -7,7 +7,7 @@ use crate::exec::{Context, Flow, execute_instruction};
 use crate::observer::Unwatched;
 use crate::values::{self, sign_extend};
 use crate::vector::{FloatCall, PureCall};
-use crate::{Core, Time};
+use crate::{Core, PAGE_SIZE, Time};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -66,14 +66,71 @@ macro_rules! handler {
     };
 }
 
-/// The value of a fallible access, or bail before the code's instruction.
-macro_rules! attempt {
-    ($core:ident, $at:ident, $access:expr) => {
-        match $access {
+/// Makes a page known to loads and starts the code again; bails where that cannot be.
+///
+/// A handler calls this and the next function last, so that the common path keeps no stack frame.
+#[cold]
+#[inline(never)]
+unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64) -> Next {
+    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address).is_err() {
+        return bail(core, at);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at) }
+}
+
+/// The same for stores.
+#[cold]
+#[inline(never)]
+unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64) -> Next {
+    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address).is_err() {
+        return bail(core, at);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at) }
+}
+
+/// A load of width `$w`. Nothing may have been changed before it, since the code may start again.
+macro_rules! load {
+    ($core:ident, $at:ident, $w:ty, $address:expr) => {{
+        let address = $address;
+        match <$w>::load($core, address) {
             Some(value) => value,
-            None => return bail($core, $at),
+            // SAFETY: the contract of `Handler`.
+            None => return unsafe { retry_load($core, $at, address, <$w>::SIZE.bytes()) },
+        }
+    }};
+}
+
+/// A store of width `$w`, likewise.
+macro_rules! store {
+    ($core:ident, $at:ident, $w:ty, $address:expr, $value:expr) => {{
+        let address = $address;
+        if <$w>::store($core, address, $value).is_none() {
+            // SAFETY: the contract of `Handler`.
+            return unsafe { retry_store($core, $at, address, <$w>::SIZE.bytes()) };
+        }
+    }};
+}
+
+/// A load of 16 bytes, likewise.
+macro_rules! load_16 {
+    ($core:ident, $at:ident, $address:expr) => {
+        match $core.memory.load_known::<u128>($address) {
+            Some(value) => value,
+            // SAFETY: the contract of `Handler`.
+            None => return unsafe { retry_load($core, $at, $address, 16) },
         }
     };
+}
+
+/// Stores below the stack pointer and moves it.
+macro_rules! push {
+    ($core:ident, $at:ident, $value:expr) => {{
+        let stack = $core.cpu.get(Reg::RSP).wrapping_sub(8);
+        store!($core, $at, W8, stack, $value);
+        $core.cpu.set(Reg::RSP, stack);
+    }};
 }
 
 // Moves and extensions.
@@ -127,24 +184,24 @@ handler!(lea<W: Width, M: Mode> |core, code, at| {
 // Loads and stores.
 
 handler!(load<W: Width, M: Mode> |core, code, at| {
-    let value = attempt!(core, at, W::load(core, M::address(core, code)));
+    let value = load!(core, at, W, M::address(core, code));
     set_reg(core, code.a, value);
 });
 handler!(load_signed<From: Width, To: Width, M: Mode> |core, code, at| {
-    let value = attempt!(core, at, From::load(core, M::address(core, code)));
+    let value = load!(core, at, From, M::address(core, code));
     set_reg(core, code.a, sign_extend(From::SIZE, value) & To::SIZE.mask());
 });
 handler!(load_insert<W: Width, M: Mode> |core, code, at| {
-    let value = attempt!(core, at, W::load(core, M::address(core, code)));
+    let value = load!(core, at, W, M::address(core, code));
     let kept = reg(core, code.a) & !W::SIZE.mask();
     set_reg(core, code.a, kept | value);
 });
 handler!(store<W: Width, M: Mode> |core, code, at| {
     let value = reg(core, code.a);
-    attempt!(core, at, W::store(core, M::address(core, code), value));
+    store!(core, at, W, M::address(core, code), value);
 });
 handler!(store_const<W: Width, M: Mode> |core, code, at| {
-    attempt!(core, at, W::store(core, M::address(core, code), code.imm));
+    store!(core, at, W, M::address(core, code), code.imm);
 });
 handler!(
     /// `imm` says whether the address must be aligned.
@@ -153,7 +210,7 @@ handler!(
         if address & code.imm != 0 {
             return bail(core, at);
         }
-        let value = attempt!(core, at, core.memory.load::<u128>(address).ok());
+        let value = load_16!(core, at, address);
         core.cpu.set_pair(Reg(code.a), value);
     }
 );
@@ -163,12 +220,15 @@ handler!(store_pair<M: Mode> |core, code, at| {
         return bail(core, at);
     }
     let value = core.cpu.pair(Reg(code.a));
-    attempt!(core, at, core.memory.store::<u128>(address, value).ok());
+    if core.memory.store_known::<u128>(address, value).is_none() {
+        // SAFETY: the contract of `Handler`.
+        return unsafe { retry_store(core, at, address, 16) };
+    }
 });
 handler!(
     /// A scalar load that clears the rest of an XMM register.
     load_clear<W: Width, M: Mode> |core, code, at| {
-        let value = attempt!(core, at, W::load(core, M::address(core, code)));
+        let value = load!(core, at, W, M::address(core, code));
         core.cpu.set_pair(Reg(code.a), value as u128);
     }
 );
@@ -201,7 +261,7 @@ handler!(binary_part_const<F: Function, W: Width> |core, code, at| {
 handler!(
     /// register = function(register, memory)
     binary_load<F: Function, W: Width, M: Mode> |core, code, at| {
-        let b = attempt!(core, at, W::load(core, M::address(core, code)));
+        let b = load!(core, at, W, M::address(core, code));
         let a = reg(core, code.a);
         let result = compute::<F, W>(core, a, b);
         set_reg(core, code.a, result);
@@ -211,10 +271,10 @@ handler!(
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode> |core, code, at| {
         let address = M::address(core, code);
-        let a = attempt!(core, at, W::load(core, address));
+        let a = load!(core, at, W, address);
         let b = reg(core, code.a);
         let result = values::binary(F::FUNCTION, W::SIZE, a, b);
-        attempt!(core, at, W::store(core, address, result));
+        store!(core, at, W, address, result);
         compute::<F, W>(core, a, b);
     }
 );
@@ -222,9 +282,9 @@ handler!(
     /// memory = function(memory, constant)
     binary_store_const<F: Function, W: Width, M: Mode> |core, code, at| {
         let address = M::address(core, code);
-        let a = attempt!(core, at, W::load(core, address));
+        let a = load!(core, at, W, address);
         let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
-        attempt!(core, at, W::store(core, address, result));
+        store!(core, at, W, address, result);
         compute::<F, W>(core, a, code.imm);
     }
 );
@@ -257,8 +317,8 @@ handler!(
 );
 handler!(step_store<F: Function, W: Width, M: Mode> |core, code, at| {
     let address = M::address(core, code);
-    let a = attempt!(core, at, W::load(core, address));
-    attempt!(core, at, W::store(core, address, values::binary(F::FUNCTION, W::SIZE, a, 1)));
+    let a = load!(core, at, W, address);
+    store!(core, at, W, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
     record_step::<F, W>(core, a);
 });
 
@@ -282,7 +342,7 @@ handler!(multiply_const<W: Width> |core, code, at| {
     multiply_into::<W>(core, code.a, a, code.imm);
 });
 handler!(multiply_load<W: Width, M: Mode> |core, code, at| {
-    let b = attempt!(core, at, W::load(core, M::address(core, code)));
+    let b = load!(core, at, W, M::address(core, code));
     let a = reg(core, code.a);
     multiply_into::<W>(core, code.a, a, b);
 });
@@ -309,7 +369,7 @@ handler!(compare_const<W: Width> |core, code, at| {
 handler!(
     /// register with memory
     compare_load<W: Width, M: Mode> |core, code, at| {
-        let b = attempt!(core, at, W::load(core, M::address(core, code)));
+        let b = load!(core, at, W, M::address(core, code));
         let a = reg(core, code.a);
         record(core, FlagKind::Sub, W::SIZE, a, b);
     }
@@ -317,13 +377,13 @@ handler!(
 handler!(
     /// memory with register
     compare_memory<W: Width, M: Mode> |core, code, at| {
-        let a = attempt!(core, at, W::load(core, M::address(core, code)));
+        let a = load!(core, at, W, M::address(core, code));
         let b = reg(core, code.a);
         record(core, FlagKind::Sub, W::SIZE, a, b);
     }
 );
 handler!(compare_memory_const<W: Width, M: Mode> |core, code, at| {
-    let a = attempt!(core, at, W::load(core, M::address(core, code)));
+    let a = load!(core, at, W, M::address(core, code));
     record(core, FlagKind::Sub, W::SIZE, a, code.imm);
 });
 handler!(test<W: Width> |core, code, at| {
@@ -335,7 +395,7 @@ handler!(test_const<W: Width> |core, code, at| {
     record(core, FlagKind::Logic, W::SIZE, result, 0);
 });
 handler!(test_memory_const<W: Width, M: Mode> |core, code, at| {
-    let a = attempt!(core, at, W::load(core, M::address(core, code)));
+    let a = load!(core, at, W, M::address(core, code));
     record(core, FlagKind::Logic, W::SIZE, a & code.imm, 0);
 });
 
@@ -359,14 +419,14 @@ handler!(
     code,
     at | {
         let value = reg(core, code.a);
-        attempt!(core, at, push_value(core, value));
+        push!(core, at, value);
     }
 );
 handler!(
     push_const | core,
     code,
     at | {
-        attempt!(core, at, push_value(core, code.imm));
+        push!(core, at, code.imm);
     }
 );
 handler!(
@@ -374,7 +434,7 @@ handler!(
     code,
     at | {
         let stack = core.cpu.get(Reg::RSP);
-        let value = attempt!(core, at, W8::load(core, stack));
+        let value = load!(core, at, W8, stack);
         core.cpu.set(Reg::RSP, stack.wrapping_add(8));
         set_reg(core, code.a, value);
     }
@@ -384,20 +444,12 @@ handler!(
     code,
     at | {
         let frame = core.cpu.get(Reg::RBP);
-        let saved = attempt!(core, at, W8::load(core, frame));
+        let saved = load!(core, at, W8, frame);
         core.cpu.set(Reg::RSP, frame.wrapping_add(8));
         core.cpu.set(Reg::RBP, saved);
         let _ = code;
     }
 );
-
-#[inline(always)]
-fn push_value(core: &mut Core, value: u64) -> Option<()> {
-    let stack = core.cpu.get(Reg::RSP).wrapping_sub(8);
-    W8::store(core, stack, value)?;
-    core.cpu.set(Reg::RSP, stack);
-    Some(())
-}
 
 // Ends of blocks.
 
@@ -422,14 +474,14 @@ pub unsafe fn jump_reg(core: &mut Core, at: *const Code) -> Next {
 pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let target = attempt!(core, at, W8::load(core, M::address(core, code)));
+    let target = load!(core, at, W8, M::address(core, code));
     leave_to(core, target)
 }
 
 pub unsafe fn call(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    attempt!(core, at, push_value(core, code.imm));
+    push!(core, at, code.imm);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, true) }
 }
@@ -438,15 +490,15 @@ pub unsafe fn call_reg(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = reg(core, code.f);
-    attempt!(core, at, push_value(core, code.imm));
+    push!(core, at, code.imm);
     leave_to(core, target)
 }
 
 pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let target = attempt!(core, at, W8::load(core, M::address(core, code)));
-    attempt!(core, at, push_value(core, code.imm));
+    let target = load!(core, at, W8, M::address(core, code));
+    push!(core, at, code.imm);
     leave_to(core, target)
 }
 
@@ -455,7 +507,7 @@ pub unsafe fn ret(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let stack = core.cpu.get(Reg::RSP);
-    let target = attempt!(core, at, W8::load(core, stack));
+    let target = load!(core, at, W8, stack);
     core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
     leave_to(core, target)
 }
@@ -489,7 +541,7 @@ pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *
 pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let b = attempt!(core, at, W::load(core, M::address(core, code)));
+    let b = load!(core, at, W, M::address(core, code));
     let a = reg(core, code.a);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
@@ -502,7 +554,7 @@ pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
 ) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let a = attempt!(core, at, W::load(core, M::address(core, code)));
+    let a = load!(core, at, W, M::address(core, code));
     let b = reg(core, code.a);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
@@ -515,7 +567,7 @@ pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
 ) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let (a, b) = (attempt!(core, at, W::load(core, M::address(core, code))), code.imm);
+    let (a, b) = (load!(core, at, W, M::address(core, code)), code.imm);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, compared::<D, W>(a, b)) }
@@ -563,7 +615,7 @@ handler!(
     float | core,
     code,
     at | {
-        let result = attempt!(core, at, float_result(core, code));
+        let Some(result) = float_result(core, code) else { return bail(core, at) };
         core.cpu.set_pair(Reg(code.a), result);
     }
 );
@@ -571,7 +623,7 @@ handler!(
     float_to_slot | core,
     code,
     at | {
-        let result = attempt!(core, at, float_result(core, code));
+        let Some(result) = float_result(core, code) else { return bail(core, at) };
         set_reg(core, code.a, result as u64);
     }
 );
@@ -582,7 +634,7 @@ handler!(
         if base & (code.imm >> 8 & 0xff) != 0 {
             return bail(core, at);
         }
-        let b = attempt!(core, at, core.memory.load::<u128>(base).ok());
+        let b = load_16!(core, at, base);
         let a = core.cpu.pair(Reg(code.a));
         let result = pure_call(code)(a, b, code.imm as u8);
         core.cpu.set_pair(Reg(code.a), result);

@@ -8,6 +8,7 @@ use lift::{Binary, Condition, FlagKind, Reg, Size};
 
 pub trait Width {
     const SIZE: Size;
+    /// `None` if the TLB does not know the page; as for stores.
     fn load(core: &mut Core, address: u64) -> Option<u64>;
     fn store(core: &mut Core, address: u64, value: u64) -> Option<()>;
 }
@@ -19,11 +20,11 @@ macro_rules! width {
             const SIZE: Size = $size;
             #[inline(always)]
             fn load(core: &mut Core, address: u64) -> Option<u64> {
-                core.memory.load::<$word>(address).ok().map(|value| value as u64)
+                core.memory.load_known::<$word>(address).map(|value| value as u64)
             }
             #[inline(always)]
             fn store(core: &mut Core, address: u64, value: u64) -> Option<()> {
-                core.memory.store::<$word>(address, value as $word).ok()
+                core.memory.store_known::<$word>(address, value as $word)
             }
         }
     };

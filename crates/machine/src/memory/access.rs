@@ -66,6 +66,34 @@ impl Memory {
         }
     }
 
+    /// A load from a page that the TLB knows, or `None`: the fast executor's path, without the slow one in
+    /// its way.
+    #[inline(always)]
+    pub fn load_known<T: Scalar>(&mut self, address: u64) -> Option<T> {
+        let host = self.read_tlb.hit(address, size_of::<T>() as u64)?;
+        // SAFETY: as in `load`.
+        Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
+    }
+
+    /// A store to a page that the TLB knows, or `None` with nothing done.
+    #[inline(always)]
+    pub fn store_known<T: Scalar>(&mut self, address: u64, value: T) -> Option<()> {
+        let host = self.write_tlb.hit(address, size_of::<T>() as u64)?;
+        // SAFETY: as in `store`.
+        unsafe { host.cast::<T>().write_unaligned(value.little_endian()) };
+        Some(())
+    }
+
+    /// Makes the page of `address` known to loads, if the guest may read there.
+    pub fn know_readable(&mut self, address: u64) -> Result<(), AccessFault> {
+        self.readable(address).map(|_| ())
+    }
+
+    /// Makes the page of `address` known to stores, if the guest may write there.
+    pub fn know_writable(&mut self, address: u64) -> Result<(), AccessFault> {
+        self.writable(Writer::Guest, address).map(|_| ())
+    }
+
     /// Fills `buffer` from `address` on, as the guest or the kernel may. After a fault, the bytes before the
     /// one at fault have been filled.
     pub fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), AccessFault> {
