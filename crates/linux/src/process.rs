@@ -178,3 +178,6 @@ impl Process {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

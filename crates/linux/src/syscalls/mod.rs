@@ -5,13 +5,20 @@
 #[allow(non_upper_case_globals, dead_code)]
 pub mod nr;
 
+mod descriptors;
+mod directories;
 mod file_mappings;
+mod files;
 mod identity;
 mod memory;
+mod metadata;
 mod process;
+mod process_text;
+mod readiness;
 mod scheduling;
 mod signals;
 mod time;
+mod transfer;
 
 pub use file_mappings::SharedMapping;
 
@@ -21,8 +28,20 @@ use crate::kernel::{Args, Call, SysResult};
 /// An area's dispatcher: `None` when the call is not of this area.
 type Area = fn(&mut Call<'_>, u64, Args) -> Option<SysResult>;
 
-const AREAS: &[Area] =
-    &[memory::serve, time::serve, process::serve, identity::serve, scheduling::serve, signals::serve];
+const AREAS: &[Area] = &[
+    transfer::serve,
+    files::serve,
+    descriptors::serve,
+    metadata::serve,
+    directories::serve,
+    readiness::serve,
+    memory::serve,
+    time::serve,
+    process::serve,
+    identity::serve,
+    scheduling::serve,
+    signals::serve,
+];
 
 /// Serves one call: its number and arguments to its result.
 pub fn dispatch(call: &mut Call<'_>, number: u64, args: Args) -> SysResult {
