@@ -4,6 +4,7 @@ use super::parts::*;
 use super::{Code, Exit};
 use crate::block::Block;
 use crate::exec::{Context, Flow, execute_instruction};
+use crate::memory::Frame;
 use crate::observer::Unwatched;
 use crate::values::{self, sign_extend};
 use crate::vector::{FloatCall, PureCall};
@@ -90,25 +91,49 @@ unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64
     unsafe { ((*at).handler)(core, at) }
 }
 
-/// A load of width `$w`. Nothing may have been changed before it, since the code may start again.
+/// The same for a frame register's page.
+#[cold]
+#[inline(never)]
+unsafe fn retry_frame(core: &mut Core, at: *const Code, address: u64, bytes: u64, frame: Frame) -> Next {
+    if !address.is_multiple_of(bytes) || core.memory.know_frame(frame, address).is_err() {
+        return bail(core, at);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at) }
+}
+
+/// A load of width `$w` in mode `$m`. Nothing may have been changed before it, since the code may start
+/// again.
 macro_rules! load {
-    ($core:ident, $at:ident, $w:ty, $address:expr) => {{
+    ($core:ident, $at:ident, $w:ty, $m:ty, $address:expr) => {{
         let address = $address;
-        match <$w>::load($core, address) {
+        match <$w>::load::<$m>($core, address) {
             Some(value) => value,
             // SAFETY: the contract of `Handler`.
-            None => return unsafe { retry_load($core, $at, address, <$w>::SIZE.bytes()) },
+            None => unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame($core, $at, address, bytes, frame),
+                    None => retry_load($core, $at, address, bytes),
+                };
+            },
         }
     }};
 }
 
-/// A store of width `$w`, likewise.
+/// A store, likewise.
 macro_rules! store {
-    ($core:ident, $at:ident, $w:ty, $address:expr, $value:expr) => {{
+    ($core:ident, $at:ident, $w:ty, $m:ty, $address:expr, $value:expr) => {{
         let address = $address;
-        if <$w>::store($core, address, $value).is_none() {
+        if <$w>::store::<$m>($core, address, $value).is_none() {
             // SAFETY: the contract of `Handler`.
-            return unsafe { retry_store($core, $at, address, <$w>::SIZE.bytes()) };
+            unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame($core, $at, address, bytes, frame),
+                    None => retry_store($core, $at, address, bytes),
+                };
+            }
         }
     }};
 }
@@ -128,7 +153,7 @@ macro_rules! load_16 {
 macro_rules! push {
     ($core:ident, $at:ident, $value:expr) => {{
         let stack = $core.cpu.get(Reg::RSP).wrapping_sub(8);
-        store!($core, $at, W8, stack, $value);
+        store!($core, $at, W8, OnStack, stack, $value);
         $core.cpu.set(Reg::RSP, stack);
     }};
 }
@@ -184,24 +209,24 @@ handler!(lea<W: Width, M: Mode> |core, code, at| {
 // Loads and stores.
 
 handler!(load<W: Width, M: Mode> |core, code, at| {
-    let value = load!(core, at, W, M::address(core, code));
+    let value = load!(core, at, W, M, M::address(core, code));
     set_reg(core, code.a, value);
 });
 handler!(load_signed<From: Width, To: Width, M: Mode> |core, code, at| {
-    let value = load!(core, at, From, M::address(core, code));
+    let value = load!(core, at, From, M, M::address(core, code));
     set_reg(core, code.a, sign_extend(From::SIZE, value) & To::SIZE.mask());
 });
 handler!(load_insert<W: Width, M: Mode> |core, code, at| {
-    let value = load!(core, at, W, M::address(core, code));
+    let value = load!(core, at, W, M, M::address(core, code));
     let kept = reg(core, code.a) & !W::SIZE.mask();
     set_reg(core, code.a, kept | value);
 });
 handler!(store<W: Width, M: Mode> |core, code, at| {
     let value = reg(core, code.a);
-    store!(core, at, W, M::address(core, code), value);
+    store!(core, at, W, M, M::address(core, code), value);
 });
 handler!(store_const<W: Width, M: Mode> |core, code, at| {
-    store!(core, at, W, M::address(core, code), code.imm);
+    store!(core, at, W, M, M::address(core, code), code.imm);
 });
 handler!(
     /// `imm` says whether the address must be aligned.
@@ -228,7 +253,7 @@ handler!(store_pair<M: Mode> |core, code, at| {
 handler!(
     /// A scalar load that clears the rest of an XMM register.
     load_clear<W: Width, M: Mode> |core, code, at| {
-        let value = load!(core, at, W, M::address(core, code));
+        let value = load!(core, at, W, M, M::address(core, code));
         core.cpu.set_pair(Reg(code.a), value as u128);
     }
 );
@@ -261,7 +286,7 @@ handler!(binary_part_const<F: Function, W: Width> |core, code, at| {
 handler!(
     /// register = function(register, memory)
     binary_load<F: Function, W: Width, M: Mode> |core, code, at| {
-        let b = load!(core, at, W, M::address(core, code));
+        let b = load!(core, at, W, M, M::address(core, code));
         let a = reg(core, code.a);
         let result = compute::<F, W>(core, a, b);
         set_reg(core, code.a, result);
@@ -271,10 +296,10 @@ handler!(
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode> |core, code, at| {
         let address = M::address(core, code);
-        let a = load!(core, at, W, address);
+        let a = load!(core, at, W, M, address);
         let b = reg(core, code.a);
         let result = values::binary(F::FUNCTION, W::SIZE, a, b);
-        store!(core, at, W, address, result);
+        store!(core, at, W, M, address, result);
         compute::<F, W>(core, a, b);
     }
 );
@@ -282,9 +307,9 @@ handler!(
     /// memory = function(memory, constant)
     binary_store_const<F: Function, W: Width, M: Mode> |core, code, at| {
         let address = M::address(core, code);
-        let a = load!(core, at, W, address);
+        let a = load!(core, at, W, M, address);
         let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
-        store!(core, at, W, address, result);
+        store!(core, at, W, M, address, result);
         compute::<F, W>(core, a, code.imm);
     }
 );
@@ -317,8 +342,8 @@ handler!(
 );
 handler!(step_store<F: Function, W: Width, M: Mode> |core, code, at| {
     let address = M::address(core, code);
-    let a = load!(core, at, W, address);
-    store!(core, at, W, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
+    let a = load!(core, at, W, M, address);
+    store!(core, at, W, M, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
     record_step::<F, W>(core, a);
 });
 
@@ -342,7 +367,7 @@ handler!(multiply_const<W: Width> |core, code, at| {
     multiply_into::<W>(core, code.a, a, code.imm);
 });
 handler!(multiply_load<W: Width, M: Mode> |core, code, at| {
-    let b = load!(core, at, W, M::address(core, code));
+    let b = load!(core, at, W, M, M::address(core, code));
     let a = reg(core, code.a);
     multiply_into::<W>(core, code.a, a, b);
 });
@@ -369,7 +394,7 @@ handler!(compare_const<W: Width> |core, code, at| {
 handler!(
     /// register with memory
     compare_load<W: Width, M: Mode> |core, code, at| {
-        let b = load!(core, at, W, M::address(core, code));
+        let b = load!(core, at, W, M, M::address(core, code));
         let a = reg(core, code.a);
         record(core, FlagKind::Sub, W::SIZE, a, b);
     }
@@ -377,13 +402,13 @@ handler!(
 handler!(
     /// memory with register
     compare_memory<W: Width, M: Mode> |core, code, at| {
-        let a = load!(core, at, W, M::address(core, code));
+        let a = load!(core, at, W, M, M::address(core, code));
         let b = reg(core, code.a);
         record(core, FlagKind::Sub, W::SIZE, a, b);
     }
 );
 handler!(compare_memory_const<W: Width, M: Mode> |core, code, at| {
-    let a = load!(core, at, W, M::address(core, code));
+    let a = load!(core, at, W, M, M::address(core, code));
     record(core, FlagKind::Sub, W::SIZE, a, code.imm);
 });
 handler!(test<W: Width> |core, code, at| {
@@ -395,7 +420,7 @@ handler!(test_const<W: Width> |core, code, at| {
     record(core, FlagKind::Logic, W::SIZE, result, 0);
 });
 handler!(test_memory_const<W: Width, M: Mode> |core, code, at| {
-    let a = load!(core, at, W, M::address(core, code));
+    let a = load!(core, at, W, M, M::address(core, code));
     record(core, FlagKind::Logic, W::SIZE, a & code.imm, 0);
 });
 
@@ -434,7 +459,7 @@ handler!(
     code,
     at | {
         let stack = core.cpu.get(Reg::RSP);
-        let value = load!(core, at, W8, stack);
+        let value = load!(core, at, W8, OnStack, stack);
         core.cpu.set(Reg::RSP, stack.wrapping_add(8));
         set_reg(core, code.a, value);
     }
@@ -444,7 +469,7 @@ handler!(
     code,
     at | {
         let frame = core.cpu.get(Reg::RBP);
-        let saved = load!(core, at, W8, frame);
+        let saved = load!(core, at, W8, InFrame, frame);
         core.cpu.set(Reg::RSP, frame.wrapping_add(8));
         core.cpu.set(Reg::RBP, saved);
         let _ = code;
@@ -474,7 +499,7 @@ pub unsafe fn jump_reg(core: &mut Core, at: *const Code) -> Next {
 pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let target = load!(core, at, W8, M::address(core, code));
+    let target = load!(core, at, W8, M, M::address(core, code));
     leave_to(core, target)
 }
 
@@ -497,7 +522,7 @@ pub unsafe fn call_reg(core: &mut Core, at: *const Code) -> Next {
 pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let target = load!(core, at, W8, M::address(core, code));
+    let target = load!(core, at, W8, M, M::address(core, code));
     push!(core, at, code.imm);
     leave_to(core, target)
 }
@@ -507,7 +532,7 @@ pub unsafe fn ret(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let stack = core.cpu.get(Reg::RSP);
-    let target = load!(core, at, W8, stack);
+    let target = load!(core, at, W8, OnStack, stack);
     core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
     leave_to(core, target)
 }
@@ -541,7 +566,7 @@ pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *
 pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let b = load!(core, at, W, M::address(core, code));
+    let b = load!(core, at, W, M, M::address(core, code));
     let a = reg(core, code.a);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
@@ -554,7 +579,7 @@ pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
 ) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let a = load!(core, at, W, M::address(core, code));
+    let a = load!(core, at, W, M, M::address(core, code));
     let b = reg(core, code.a);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
@@ -567,7 +592,7 @@ pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
 ) -> Next {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let (a, b) = (load!(core, at, W, M::address(core, code)), code.imm);
+    let (a, b) = (load!(core, at, W, M, M::address(core, code)), code.imm);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, compared::<D, W>(a, b)) }

@@ -15,8 +15,19 @@ const ENTRIES: usize = 1024;
 /// No page address equals this, since page addresses are multiples of the page size.
 const NO_PAGE: u64 = u64::MAX;
 
+/// The registers by which code reaches its stack frame.
+#[derive(Clone, Copy)]
+pub enum Frame {
+    StackPointer = 0,
+    FramePointer = 1,
+}
+
 #[repr(C)]
 pub(super) struct Tlb {
+    /// The pages last used by way of the stack pointer and of the frame pointer. Where such a page lies
+    /// does not have to be looked up by address, which takes the look-up off the longest chain of
+    /// dependences in code that keeps its variables on the stack.
+    frames: [Entry; 2],
     entries: [Entry; ENTRIES],
     /// Whether anything was remembered since it was last cleared; else there is nothing to clear.
     used: AtomicBool,
@@ -41,7 +52,31 @@ impl Tlb {
         // All bytes of an empty entry are alike, which lets the compiler fill the array in the fastest way.
         let nowhere = std::ptr::without_provenance_mut(usize::MAX);
         let empty = |_| Entry { tag: AtomicU64::new(NO_PAGE), addend: nowhere };
-        Tlb { entries: std::array::from_fn(empty), used: AtomicBool::new(false) }
+        Tlb {
+            frames: std::array::from_fn(empty),
+            entries: std::array::from_fn(empty),
+            used: AtomicBool::new(false),
+        }
+    }
+
+    /// The host address of `size` bytes at `address`, if that is aligned and in the page that this frame
+    /// was last seen in. Alignment keeps an access from crossing pages.
+    #[inline(always)]
+    pub fn hit_frame(&mut self, frame: Frame, address: u64, size: u64) -> Option<*mut u8> {
+        let entry = &mut self.frames[frame as usize];
+        if *entry.tag.get_mut() == address & (PAGE_MASK | (size - 1)) {
+            Some(entry.addend.wrapping_add(address as usize))
+        } else {
+            None
+        }
+    }
+
+    /// Remembers the page of `address`, which lies at `host`, for a frame.
+    pub fn set_frame(&mut self, frame: Frame, address: u64, host: *mut u8) {
+        let entry = &mut self.frames[frame as usize];
+        *entry.tag.get_mut() = address & PAGE_MASK;
+        entry.addend = host.wrapping_sub(address as usize);
+        *self.used.get_mut() = true;
     }
 
     /// The host address of `size` bytes at `address`, if they lie in one known page.
@@ -77,6 +112,9 @@ impl Tlb {
 
     /// Drops the pages of a page-aligned range.
     pub fn forget(&mut self, start: u64, end: u64) {
+        for frame in &mut self.frames {
+            *frame.tag.get_mut() = NO_PAGE;
+        }
         if end.saturating_sub(start) / PAGE_SIZE >= ENTRIES as u64 {
             return self.clear();
         }
@@ -92,7 +130,7 @@ impl Tlb {
     /// Drops everything.
     pub fn clear(&self) {
         if self.used.load(Relaxed) {
-            for entry in &self.entries {
+            for entry in self.frames.iter().chain(&self.entries) {
                 entry.tag.store(NO_PAGE, Relaxed);
             }
             self.used.store(false, Relaxed);
