@@ -8,6 +8,7 @@ use machine::{Fault, FaultKind, Stop, Time};
 use super::compare::{self, Writes};
 use super::instruction::{self, Plan, Step};
 use super::native::{Native, NativeStop};
+use super::pin::Pinned;
 use super::report::{Divergence, End, Failure, Report};
 use super::shadow::Shadow;
 use super::state::{self, Difference, State, TRAP_FLAG};
@@ -21,9 +22,12 @@ const HISTORY: usize = 10;
 const LONGEST_INSTRUCTION: usize = 15;
 
 pub fn run(command: &Command, limit: u64) -> Result<Report, Failure> {
+    let pinned = Pinned::new();
     let native = Native::start(command)?;
     auxv::normalise(&native)?;
-    Stepper::new(command, native)?.report(limit)
+    let mut stepper = Stepper::new(command, native)?;
+    stepper.pinned = Some(pinned);
+    stepper.report(limit)
 }
 
 struct Stepper {
@@ -37,6 +41,8 @@ struct Stepper {
     /// What the machine wrote in the current instruction.
     writes: Writes,
     shadow: Shadow,
+    /// If this thread may be bound to a processor.
+    pinned: Option<Pinned>,
 }
 
 impl Stepper {
@@ -53,6 +59,7 @@ impl Stepper {
             history: VecDeque::with_capacity(HISTORY),
             writes: Writes::default(),
             shadow,
+            pinned: None,
         })
     }
 
@@ -70,6 +77,9 @@ impl Stepper {
             }
             self.step += 1;
             if self.step.is_multiple_of(COMPARE_PAGES_EVERY) {
+                if let Some(pinned) = &mut self.pinned {
+                    pinned.reconsider(self.native.pid(), COMPARE_PAGES_EVERY as u32);
+                }
                 let memory = &self.process.machine.memory;
                 let found = compare::written_pages(memory, &self.native, &mut self.pages_compared)?;
                 self.require_none(found)?;
