@@ -1,0 +1,204 @@
+//! How each kind of row is checked: the same program natively and under whydunit, in surroundings that are made afresh for each.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::rows::{Example, Guest, Program, Syscall};
+use super::{Failure, Row, Status};
+use crate::command::{self, RunError};
+use crate::compile::{self, PLAIN};
+use crate::outcome::Outcome;
+use crate::tree::{Detail, Tree};
+use crate::{inputs, place};
+
+impl Row for Program {
+    fn name(&self) -> String {
+        let stdin = self.stdin.as_ref().map(|file| format!(" < {file}")).unwrap_or_default();
+        format!("program::{}{stdin}", self.run.title())
+    }
+
+    fn status(&self) -> &Status {
+        &self.status
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let scratch = place::scratch(&self.name());
+        let mut program = command::Program::new(self.run.list()).directory(scratch.join("work"));
+        if let Some(file) = &self.stdin {
+            program = program.stdin(file);
+        }
+        let mut compared = compare(&program, &scratch, &inputs::write_all)?;
+        if self.sorted {
+            compared.native = compared.native.with_sorted_lines();
+            compared.guest = compared.guest.with_sorted_lines();
+        }
+        compared.same_outcome()?;
+        if self.files { compared.same_files() } else { Ok(()) }
+    }
+}
+
+impl Row for Guest {
+    fn name(&self) -> String {
+        format!("guest::{}", self.run.title())
+    }
+
+    fn status(&self) -> &Status {
+        &self.status
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let words = self.run.list();
+        let (name, arguments) =
+            words.split_first().ok_or_else(|| Failure::Broken("no program named".into()))?;
+        let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
+        let scratch = place::scratch(&self.name());
+        fs::write(scratch.join("stdin"), &self.stdin).map_err(broken)?;
+        for variant in compile::variants() {
+            let source = place::guest(&format!("{name}.c"));
+            let executable = compile::compile(&source, variant, &flags).map_err(Failure::Broken)?;
+            let program = with_arguments(executable, arguments)
+                .stdin(scratch.join("stdin"))
+                .directory(scratch.join("work"));
+            let compared = compare(&program, &scratch, &|_| Ok(()))?;
+            if compared.native.status != self.exit {
+                return Err(Failure::Broken(format!(
+                    "{variant}: natively it should end with {}: {:?}",
+                    self.exit, compared.native
+                )));
+            }
+            compared.same_outcome().map_err(|failure| failure.within(&variant.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Row for Syscall {
+    fn name(&self) -> String {
+        format!("syscall::{}", self.name)
+    }
+
+    fn status(&self) -> &Status {
+        &self.status
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let source = place::guest(&format!("syscalls/{}.c", self.area));
+        let executable = compile::compile(&source, PLAIN, &[]).map_err(Failure::Broken)?;
+        let scratch = place::scratch(&Row::name(self));
+        let program =
+            with_arguments(executable, std::slice::from_ref(&self.name)).directory(scratch.join("work"));
+        let mut compared = compare(&program, &scratch, &|_| Ok(()))?;
+        if let Some(expected) = &self.expect {
+            compared.native =
+                Outcome { stdout: expected.clone().into_bytes(), stderr: Vec::new(), status: 0 };
+        }
+        compared.same_outcome()
+    }
+}
+
+impl Row for Example {
+    fn name(&self) -> String {
+        let flags = self.flags.iter().map(|flag| format!(" {flag}")).collect::<String>();
+        format!("example::{}{flags}", self.run.title())
+    }
+
+    fn status(&self) -> &Status {
+        &self.status
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let words = self.run.list();
+        let (name, arguments) =
+            words.split_first().ok_or_else(|| Failure::Broken("no example named".into()))?;
+        let source = place::root().join("examples").join(name).join(format!("{name}.c"));
+        let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
+        let executable = compile::compile(&source, PLAIN, &flags).map_err(Failure::Broken)?;
+        let scratch = place::scratch(&self.name());
+        let program = with_arguments(executable, arguments).directory(scratch.join("work"));
+        compare(&program, &scratch, &|_| Ok(()))?.same_outcome()
+    }
+}
+
+impl Failure {
+    fn within(self, context: &str) -> Failure {
+        match self {
+            Failure::Difference(text) => Failure::Difference(format!("{context}: {text}")),
+            Failure::Broken(text) => Failure::Broken(format!("{context}: {text}")),
+        }
+    }
+}
+
+/// The two runs of one program, and the trees that they left.
+struct Compared {
+    native: Outcome,
+    guest: Outcome,
+    natives_files: Tree,
+    guests_files: Tree,
+}
+
+/// Runs the program in `scratch/work`, first natively, then under whydunit, each time with the directory made afresh by `prepare`.
+fn compare(
+    program: &command::Program,
+    scratch: &Path,
+    prepare: &dyn Fn(&Path) -> std::io::Result<()>,
+) -> Result<Compared, Failure> {
+    let work = scratch.join("work");
+    let fresh = || -> Result<Tree, Failure> {
+        if work.exists() {
+            fs::remove_dir_all(&work).map_err(broken)?;
+        }
+        fs::create_dir_all(&work).map_err(broken)?;
+        prepare(&work).map_err(broken)?;
+        Tree::read(&work).map_err(broken)
+    };
+    fresh()?;
+    let native = program.run().map_err(|error| Failure::Broken(format!("native run: {error}")))?;
+    let natives_files = Tree::read(&work).map_err(broken)?;
+    let before = fresh()?;
+    let export = scratch.join("export");
+    let guest = match program.under_whydunit(&[]).run() {
+        Ok(outcome) => outcome,
+        Err(error @ RunError::NotStarted(_)) => return Err(Failure::Broken(format!("whydunit: {error}"))),
+        Err(error @ RunError::TimedOut { .. }) => {
+            return Err(Failure::Difference(format!("whydunit: {error}")));
+        }
+    };
+    let after = Tree::read(&work).map_err(broken)?;
+    let touched = before.differences(&after, Detail::All);
+    if !touched.is_empty() {
+        return Err(Failure::Difference(format!(
+            "the guest changed the host's files: {}",
+            touched.join(", ")
+        )));
+    }
+    let _ = export;
+    Ok(Compared { native, guest, natives_files, guests_files: after })
+}
+
+impl Compared {
+    fn same_outcome(&self) -> Result<(), Failure> {
+        match self.native.difference(&self.guest) {
+            Some(difference) => Err(Failure::Difference(difference)),
+            None => Ok(()),
+        }
+    }
+
+    fn same_files(&self) -> Result<(), Failure> {
+        let differences = self.natives_files.differences(&self.guests_files, Detail::Contents);
+        if differences.is_empty() {
+            Ok(())
+        } else {
+            Err(Failure::Difference(format!("files: {}", differences.join(", "))))
+        }
+    }
+}
+
+fn with_arguments(executable: PathBuf, arguments: &[String]) -> command::Program {
+    command::Program::new(
+        std::iter::once(executable.into_os_string()).chain(arguments.iter().map(Into::into)),
+    )
+}
+
+fn broken(error: std::io::Error) -> Failure {
+    Failure::Broken(error.to_string())
+}
