@@ -73,10 +73,10 @@ impl Program {
     }
 
     /// The same program under `whydunit run`, with `options` for whydunit. It gets ten times the time.
-    pub fn under_whydunit(&self, options: &[&str]) -> Program {
+    pub fn under_whydunit<W: AsRef<OsStr>>(&self, options: &[W]) -> Program {
         let mut guest = self.clone();
         guest.words = vec![place::whydunit().into(), "run".into()];
-        guest.words.extend(options.iter().map(OsString::from));
+        guest.words.extend(options.iter().map(|word| word.as_ref().to_owned()));
         guest.words.push("--".into());
         guest.words.extend(self.words.iter().cloned());
         guest.timeout = self.timeout * 10;

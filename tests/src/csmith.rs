@@ -38,7 +38,7 @@ pub fn compare(seeds: impl IntoIterator<Item = u64>) -> Result<Batch, String> {
                 }
                 Err(error) => return Err(error.to_string()),
             };
-            let difference = match program.under_whydunit(&[]).timeout(PATIENCE * 40).run() {
+            let difference = match program.under_whydunit::<&str>(&[]).timeout(PATIENCE * 40).run() {
                 Ok(guest) => native.difference(&guest),
                 Err(error) => Some(error.to_string()),
             };

@@ -39,10 +39,10 @@ pub enum Detail {
 }
 
 impl Tree {
-    /// Reads the tree below `root`, `root` itself included.
+    /// Reads the tree below `root`, `root` itself included; a tree without entries when there is no `root`.
     pub fn read(root: &Path) -> io::Result<Tree> {
         let mut entries = BTreeMap::new();
-        let mut waiting = vec![PathBuf::new()];
+        let mut waiting = if root.exists() { vec![PathBuf::new()] } else { Vec::new() };
         while let Some(relative) = waiting.pop() {
             let path = root.join(&relative);
             let metadata = fs::symlink_metadata(&path)?;
@@ -69,6 +69,19 @@ impl Tree {
             entries.insert(relative, entry);
         }
         Ok(Tree { entries })
+    }
+
+    /// What this tree becomes when `export`, a tree that `--write-back` made, is laid over it and `removed` is taken away.
+    pub fn overlaid_with(mut self, export: &Tree, removed: &[PathBuf]) -> Tree {
+        for (path, entry) in &export.entries {
+            // A directory above a changed file is exported with it, whether it was changed itself or not, and then has the usual mode.
+            let only_on_the_way = entry.content == Content::Directory && entry.mode & 0o7777 == 0o755;
+            if !(only_on_the_way && self.entries.contains_key(path)) {
+                self.entries.insert(path.clone(), entry.clone());
+            }
+        }
+        self.entries.retain(|path, _| !removed.iter().any(|gone| path.starts_with(gone)));
+        self
     }
 
     /// Says how `other` differs from this tree, a line an entry; empty when it does not.
@@ -113,5 +126,40 @@ impl Entry {
             return Some(format!("had {} links, has {}", self.links, now.links));
         }
         (self.modified != now.modified).then(|| "was modified in place".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn every_change_to_a_tree_is_told() {
+        let root = crate::place::scratch("tree-changes");
+        fs::create_dir(root.join("d")).expect("mkdir");
+        fs::write(root.join("d/f"), "one").expect("write");
+        let before = Tree::read(&root).expect("read");
+        assert!(before.differences(&before.clone(), Detail::All).is_empty());
+        fs::write(root.join("d/f"), "two").expect("write");
+        assert_eq!(
+            before.differences(&Tree::read(&root).expect("read"), Detail::Contents),
+            ["d/f: content changed (3 bytes, now 3)"]
+        );
+        fs::write(root.join("d/f"), "one").expect("write");
+        assert_eq!(
+            before.differences(&Tree::read(&root).expect("read"), Detail::All),
+            ["d/f: was modified in place"]
+        );
+        fs::set_permissions(root.join("d/f"), fs::Permissions::from_mode(0o600)).expect("chmod");
+        assert_eq!(
+            before.differences(&Tree::read(&root).expect("read"), Detail::Contents),
+            ["d/f: mode was 100644, is 100600"]
+        );
+        fs::rename(root.join("d/f"), root.join("g")).expect("rename");
+        assert_eq!(
+            before.differences(&Tree::read(&root).expect("read"), Detail::Contents),
+            ["d/f is gone", "g is new"]
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! How each kind of row is checked: the same program natively and under whydunit, in surroundings that are made afresh for each.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,9 @@ use crate::compile::{self, PLAIN};
 use crate::outcome::Outcome;
 use crate::tree::{Detail, Tree};
 use crate::{inputs, place};
+
+/// Fills the directory that a program is run in.
+type Prepare = fn(&Path) -> std::io::Result<()>;
 
 impl Row for Program {
     fn name(&self) -> String {
@@ -23,17 +27,20 @@ impl Row for Program {
 
     fn check(&self) -> Result<(), Failure> {
         let scratch = place::scratch(&self.name());
-        let mut program = command::Program::new(self.run.list()).directory(scratch.join("work"));
+        let (work, export) = (scratch.join("work"), scratch.join("export"));
+        let mut program = command::Program::new(self.run.list()).directory(&work);
         if let Some(file) = &self.stdin {
             program = program.stdin(file);
         }
-        let mut compared = compare(&program, &scratch, &inputs::write_all)?;
+        let export_option = ["--write-back".as_ref(), export.as_os_str()];
+        let options = if self.files { &export_option[..] } else { &[] };
+        let mut compared = compare(&program, &scratch, options, inputs::write_all)?;
         if self.sorted {
             compared.native = compared.native.with_sorted_lines();
             compared.guest = compared.guest.with_sorted_lines();
         }
         compared.same_outcome()?;
-        if self.files { compared.same_files() } else { Ok(()) }
+        if self.files { compared.same_files(&export, &work) } else { Ok(()) }
     }
 }
 
@@ -59,7 +66,7 @@ impl Row for Guest {
             let program = with_arguments(executable, arguments)
                 .stdin(scratch.join("stdin"))
                 .directory(scratch.join("work"));
-            let compared = compare(&program, &scratch, &|_| Ok(()))?;
+            let compared = compare(&program, &scratch, &[], |_| Ok(()))?;
             if compared.native.status != self.exit {
                 return Err(Failure::Broken(format!(
                     "{variant}: natively it should end with {}: {:?}",
@@ -87,7 +94,7 @@ impl Row for Syscall {
         let scratch = place::scratch(&Row::name(self));
         let program =
             with_arguments(executable, std::slice::from_ref(&self.name)).directory(scratch.join("work"));
-        let mut compared = compare(&program, &scratch, &|_| Ok(()))?;
+        let mut compared = compare(&program, &scratch, &[], |_| Ok(()))?;
         if let Some(expected) = &self.expect {
             compared.native =
                 Outcome { stdout: expected.clone().into_bytes(), stderr: Vec::new(), status: 0 };
@@ -115,7 +122,7 @@ impl Row for Example {
         let executable = compile::compile(&source, PLAIN, &flags).map_err(Failure::Broken)?;
         let scratch = place::scratch(&self.name());
         let program = with_arguments(executable, arguments).directory(scratch.join("work"));
-        compare(&program, &scratch, &|_| Ok(()))?.same_outcome()
+        compare(&program, &scratch, &[], |_| Ok(()))?.same_outcome()
     }
 }
 
@@ -128,19 +135,21 @@ impl Failure {
     }
 }
 
-/// The two runs of one program, and the trees that they left.
+/// The two runs of one program, the tree that they started from, and the one that the native run left.
 struct Compared {
     native: Outcome,
     guest: Outcome,
+    before: Tree,
     natives_files: Tree,
-    guests_files: Tree,
 }
 
 /// Runs the program in `scratch/work`, first natively, then under whydunit, each time with the directory made afresh by `prepare`.
+/// Whatever the guest does to files, the host's must stay as they were.
 fn compare(
     program: &command::Program,
     scratch: &Path,
-    prepare: &dyn Fn(&Path) -> std::io::Result<()>,
+    options: &[&OsStr],
+    prepare: Prepare,
 ) -> Result<Compared, Failure> {
     let work = scratch.join("work");
     let fresh = || -> Result<Tree, Failure> {
@@ -155,24 +164,21 @@ fn compare(
     let native = program.run().map_err(|error| Failure::Broken(format!("native run: {error}")))?;
     let natives_files = Tree::read(&work).map_err(broken)?;
     let before = fresh()?;
-    let export = scratch.join("export");
-    let guest = match program.under_whydunit(&[]).run() {
+    let guest = match program.under_whydunit(options).run() {
         Ok(outcome) => outcome,
         Err(error @ RunError::NotStarted(_)) => return Err(Failure::Broken(format!("whydunit: {error}"))),
         Err(error @ RunError::TimedOut { .. }) => {
             return Err(Failure::Difference(format!("whydunit: {error}")));
         }
     };
-    let after = Tree::read(&work).map_err(broken)?;
-    let touched = before.differences(&after, Detail::All);
+    let touched = before.differences(&Tree::read(&work).map_err(broken)?, Detail::All);
     if !touched.is_empty() {
         return Err(Failure::Difference(format!(
             "the guest changed the host's files: {}",
             touched.join(", ")
         )));
     }
-    let _ = export;
-    Ok(Compared { native, guest, natives_files, guests_files: after })
+    Ok(Compared { native, guest, before, natives_files })
 }
 
 impl Compared {
@@ -183,14 +189,26 @@ impl Compared {
         }
     }
 
-    fn same_files(&self) -> Result<(), Failure> {
-        let differences = self.natives_files.differences(&self.guests_files, Detail::Contents);
+    /// Whether the native run and what `--write-back` put into `export` make the same of `work`.
+    fn same_files(self, export: &Path, work: &Path) -> Result<(), Failure> {
+        let exported = Tree::read(&export.join(work.strip_prefix("/").unwrap_or(work))).map_err(broken)?;
+        let guests_files = self.before.overlaid_with(&exported, &removed_files(&self.guest, work));
+        let differences = self.natives_files.differences(&guests_files, Detail::Contents);
         if differences.is_empty() {
             Ok(())
         } else {
             Err(Failure::Difference(format!("files: {}", differences.join(", "))))
         }
     }
+}
+
+/// The files below `work` that whydunit says the program removed.
+fn removed_files(guest: &Outcome, work: &Path) -> Vec<PathBuf> {
+    let stderr = String::from_utf8_lossy(&guest.stderr);
+    let told = stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("whydunit: the program removed ")?.split("; ").next());
+    told.filter_map(|path| Path::new(path).strip_prefix(work).ok().map(Path::to_owned)).collect()
 }
 
 fn with_arguments(executable: PathBuf, arguments: &[String]) -> command::Program {
