@@ -1,1 +1,46 @@
-fn main() {}
+//! The `whydunit` command: reads arguments, does the asking, and prints the answers.
+
+mod args;
+mod dump;
+mod exit_code;
+mod fault_report;
+mod lookup;
+mod panic;
+mod run;
+mod streams;
+mod write_back;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Arguments, Command, Dump};
+
+fn main() -> ExitCode {
+    panic::install_hook();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return ExitCode::from(usage(&error)),
+    };
+    let result = match arguments.command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Dump { what: Dump::Ops(arguments) } => dump::ops(&arguments),
+    };
+    ExitCode::from(result.unwrap_or_else(|failure| {
+        streams::tell(&format!("whydunit: {:#}\n", failure.error));
+        failure.status
+    }))
+}
+
+/// Prints help, the version or what was wrong with the command line.
+fn usage(error: &clap::Error) -> u8 {
+    // A closed pipe is no reason to complain.
+    let _ = error.print();
+    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => exit_code::SUCCESS,
+        _ if is_run => exit_code::FAILED,
+        _ => exit_code::USAGE,
+    }
+}

@@ -2,11 +2,19 @@
 //! small RISC-like language. It is the only description of x86 in the house; executor,
 //! dependence tracker and formulas all read it.
 
+mod describe;
 pub mod flags;
+mod lift;
 mod op;
+mod print;
 mod reg;
-mod vector;
+pub mod vector;
 
+pub use describe::{Description, describe};
+pub use lift::{Decoded, decode, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
 pub use vector::VectorOp;
+
+/// Longest x86 instruction, in bytes.
+pub const MAX_INSTRUCTION: usize = 15;

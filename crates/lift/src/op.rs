@@ -403,8 +403,12 @@ pub enum Op {
     ReadFlags {
         dst: Reg,
     },
-    /// dst = 1 if the condition holds on the flags, else 0. Every use of a condition (jump, set,
-    /// move) goes through the one-bit value that this op makes.
+    /// dst = CF, 0 or 1, as data: the carry that adc adds, that inc keeps
+    Carry {
+        dst: Reg,
+    },
+    /// dst = 1 if the condition holds on the flags, else 0. Every decision (jump, set, move) goes
+    /// through the one-bit value that this op makes.
     Test {
         condition: Condition,
         dst: Reg,
@@ -423,7 +427,9 @@ pub enum Op {
         yes: Reg,
         no: Reg,
     },
-    /// A vector or float function on pairs of slots; see [`VectorOp`] for what it reads and writes.
+    /// A vector or float function; see [`VectorOp`] for which slots, or pairs of slots, it reads and
+    /// writes. It faults on a float exception that MXCSR does not mask; the exception flags are
+    /// then set all the same.
     Vector {
         op: VectorOp,
         dst: Reg,

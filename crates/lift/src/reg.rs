@@ -113,7 +113,7 @@ impl fmt::Display for Reg {
                 write!(f, "t{}", n - Reg::FIRST_TEMP)
             }
             _ if (Reg::FIRST_XMM..Reg::FIRST_XMM + 2 * Reg::XMMS).contains(&n) => {
-                let half = if n % 2 == 0 { "" } else { "h" };
+                let half = if n.is_multiple_of(2) { "" } else { "h" };
                 let k = (n - Reg::FIRST_XMM) / 2;
                 if k < 16 { write!(f, "xmm{k}{half}") } else { write!(f, "xt{}{half}", k - 16) }
             }

@@ -1,1 +1,28 @@
+//! What a process sees of Linux: how programs are loaded, system calls, files, time. This room is the sandbox:
+//! the guest's only way out of its own memory is a system call, and nothing here changes anything on the host.
 
+mod clock;
+mod elf;
+pub mod errno;
+pub mod fs;
+mod guest;
+mod heap;
+mod kernel;
+mod load_error;
+mod loader;
+mod output;
+mod process;
+mod resources;
+pub mod signal;
+mod stack;
+mod syscalls;
+
+#[cfg(test)]
+mod testing;
+
+pub use elf::ElfError;
+pub use guest::KernelAccess;
+pub use kernel::{Exit, Kernel, Limits};
+pub use load_error::LoadError;
+pub use output::{Output, Written};
+pub use process::{Config, Process};

@@ -1,1 +1,27 @@
+//! The room that executes ops: registers, paged copy-on-write memory, snapshots, interventions and guest
+//! faults. It knows nothing of Linux; a system call is a reason to stop.
 
+mod block;
+mod cpu;
+pub mod cpuid;
+mod exec;
+mod fast;
+mod fault;
+mod flags;
+mod intervention;
+mod machine;
+mod memory;
+mod observer;
+mod values;
+pub mod vector;
+
+pub use cpu::Cpu;
+pub use exec::Force;
+pub use fault::{Fault, FaultKind, Stop, Unsupported};
+pub use flags::FlagRecord;
+pub use intervention::{Action, Edit, Intervention};
+pub use machine::{Core, Machine, Time};
+pub use memory::{
+    Access, AccessFault, Backing, Cause, CodeChange, Memory, PAGE_SIZE, Permissions, Region, Scalar,
+};
+pub use observer::{Observer, Unwatched};

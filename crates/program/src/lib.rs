@@ -1,1 +1,24 @@
+//! The static view of a program: from an address to the function and source line it belongs to,
+//! from a name to its address, and from a stopped guest to its chain of callers. It reads
+//! symbol tables, line tables and unwind tables of the objects that a guest has mapped, each
+//! only when an address in that object is asked for. Objects may be hostile: damaged tables
+//! give less information, never an error that hides the rest.
 
+mod cfi;
+mod debug_file;
+mod demangle;
+mod lines;
+mod mapping;
+mod object_file;
+mod program;
+mod read_file;
+mod symbols;
+mod unwind;
+
+pub use demangle::demangle;
+pub use lines::{Position, SourceFrame};
+pub use mapping::Mapping;
+pub use program::{Function, Location, Program};
+pub use read_file::read_file;
+pub use symbols::{FoundSymbol, SymbolError};
+pub use unwind::{Backtrace, End, Frame, Registers, Rule};

@@ -1,0 +1,193 @@
+//! What can be typed. These definitions are the one source of `--help`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+
+use crate::exit_code;
+
+/// Answers why a run failed, by running the program again in a deterministic machine.
+#[derive(Debug, Parser)]
+#[command(name = "whydunit", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program in the machine, as if it ran natively
+    ///
+    /// The program runs in a sandbox: it reads the host's files, but whatever it writes
+    /// stays in memory and is gone at the end, unless --write-back exports it. Every run
+    /// with the same program, arguments, environment, input and files is the same,
+    /// instruction by instruction.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...",
+        after_long_help = exit_code::HELP
+    )]
+    Run(RunArguments),
+    /// Print an intermediate structure in a stable text form
+    Dump {
+        #[command(subcommand)]
+        what: Dump,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Take the program's standard input from this file
+    ///
+    /// Without it the program reads whydunit's own standard input, only as much as it
+    /// asks for.
+    #[arg(long, verbatim_doc_comment, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+
+    /// Set an environment variable for the program (repeatable)
+    ///
+    /// The program gets the environment that whydunit was started with, as natively;
+    /// this adds to it, or overrides. The environment is part of what a run depends on:
+    /// for a run that does not depend on yours, use `env -i whydunit run --env …`.
+    #[arg(long = "env", verbatim_doc_comment, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(environment_entry))]
+    pub environment: Vec<EnvironmentEntry>,
+
+    /// Stop after so many instructions; K, M and G stand for thousands, millions, billions
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub max_instructions: Option<u64>,
+
+    /// The most memory that the program may use, in bytes or with K, M, G
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4G")]
+    pub max_memory: u64,
+
+    /// The most output that the program may write, in bytes or with K, M, G
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1G")]
+    pub max_output: u64,
+
+    /// Print what the run cost, and a hash of the final state, to standard error at the end
+    #[arg(long)]
+    pub stats: bool,
+
+    /// At the end, copy the files that the program made or changed into this directory
+    ///
+    /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.
+    #[arg(long, value_name = "DIR")]
+    pub write_back: Option<PathBuf>,
+
+    /// Let the program believe that its standard streams are a terminal
+    #[arg(long)]
+    pub terminal: bool,
+
+    /// The program, looked up in PATH unless it has a slash, and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Dump {
+    /// Each instruction of a function, and the ops that it is lifted to
+    #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
+    Ops(DumpOps),
+}
+
+#[derive(Debug, Args)]
+pub struct DumpOps {
+    /// An executable or library, looked up in PATH unless it has a slash
+    pub program: OsString,
+    /// A function's name, mangled or as in the source, or an address in it (0x…)
+    pub symbol: String,
+}
+
+/// `NAME=VALUE`, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvironmentEntry {
+    pub name: OsString,
+    pub value: OsString,
+}
+
+fn environment_entry(text: OsString) -> Result<EnvironmentEntry, &'static str> {
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        Some(at) if at > 0 => {
+            let part = |bytes| OsStr::from_bytes(bytes).to_owned();
+            Ok(EnvironmentEntry { name: part(&bytes[..at]), value: part(&bytes[at + 1..]) })
+        }
+        _ => Err("it has the form NAME=VALUE"),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    number(text, 1024).ok_or_else(|| "a size is a number of bytes, as in 65536, 64K, 512M or 4G".to_owned())
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    number(text, 1000).ok_or_else(|| "a count is a number, as in 250000, 250K, 5M or 2G".to_owned())
+}
+
+/// A whole number, perhaps with a suffix that stands for a power of `base`.
+fn number(text: &str, base: u64) -> Option<u64> {
+    let (digits, power) = match text.chars().last()?.to_ascii_uppercase() {
+        'K' => (&text[..text.len() - 1], 1),
+        'M' => (&text[..text.len() - 1], 2),
+        'G' => (&text[..text.len() - 1], 3),
+        _ => (text, 0),
+    };
+    // u64's own parser would accept a plus sign.
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse::<u64>().ok()?.checked_mul(base.pow(power))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definitions_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_have_suffixes_and_bounds() {
+        assert_eq!(size("64k"), Ok(65536));
+        assert_eq!(size("4G"), Ok(4 << 30));
+        assert_eq!(count("2M"), Ok(2_000_000));
+        assert_eq!(count("0"), Ok(0));
+        for wrong in ["", "K", "-1", "+1", "1.5G", "1T", "18446744073709551616", "99999999999G", "1é"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_environment_entry_has_a_name() {
+        let entry = environment_entry("A=b=c".into()).unwrap();
+        assert_eq!((entry.name, entry.value), ("A".into(), "b=c".into()));
+        assert_eq!(environment_entry("A=".into()).unwrap().value, "");
+        assert!(environment_entry("A".into()).is_err());
+        assert!(environment_entry("=b".into()).is_err());
+    }
+
+    fn run(words: &[&str]) -> Result<RunArguments, clap::Error> {
+        let words = ["whydunit", "run"].iter().chain(words);
+        Arguments::try_parse_from(words).map(|arguments| match arguments.command {
+            Command::Run(run) => run,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn options_after_the_program_are_the_programs() {
+        for words in [&["--stats", "--", "ls", "-l", "--stats"][..], &["--stats", "ls", "-l", "--stats"]] {
+            let arguments = run(words).unwrap();
+            assert_eq!(arguments.command, ["ls", "-l", "--stats"]);
+            assert!(arguments.stats);
+        }
+        assert!(run(&["--no-such-option", "ls"]).is_err());
+        assert!(run(&["--stats"]).is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! What is told when a program does not end by itself: what happened, where, and who called.
+//!
+//! The first line says whose matter it is: a signal is the program's doing, a limit is the user's, what is not
+//! supported is ours.
+
+mod cause;
+mod trace;
+
+use std::fmt::Write;
+
+use linux::{Exit, signal};
+use machine::{Machine, Unsupported};
+use program::Program;
+
+/// Features that every x86-64 processor has; an instruction that needs no more is simply missing here.
+const BASELINE: [&str; 12] = [
+    "INTEL8086",
+    "INTEL186",
+    "INTEL286",
+    "INTEL386",
+    "INTEL486",
+    "X64",
+    "CPUID",
+    "CMOV",
+    "FPU",
+    "MMX",
+    "SSE",
+    "SSE2",
+];
+
+/// The report, or nothing when the program ended by itself. `name` is what the user called it.
+pub fn report(machine: &Machine, exit: &Exit, name: &str, coloured: bool) -> Option<String> {
+    let program = Program::from_memory(&machine.memory);
+    let (headline, epilogue) = match exit {
+        Exit::Exited(_) => return None,
+        Exit::Killed { signal, fault } => {
+            let doing = fault.as_ref().map(|fault| cause::describe(machine, fault));
+            (killed(name, *signal, doing.as_deref()), instruction_line(machine, fault.is_some()))
+        }
+        Exit::Unsupported(unsupported) => unsupported_lines(&program, unsupported),
+        Exit::Until => (
+            format!("stopped after {} instructions, as --max-instructions says", machine.time.0),
+            String::new(),
+        ),
+        Exit::OutOfMemory { limit } => (
+            format!(
+                "stopped: {name} needs more than {} of memory; raise the limit with --max-memory",
+                human_size(*limit)
+            ),
+            String::new(),
+        ),
+        Exit::TooMuchOutput { limit } => (
+            format!(
+                "stopped: {name} wrote more than {}; raise the limit with --max-output",
+                human_size(*limit)
+            ),
+            String::new(),
+        ),
+        Exit::Deadlock { call } => (
+            format!("stopped: {name} waits for ever in {call}, since nothing else runs that could wake it"),
+            String::new(),
+        ),
+    };
+    let (bold, plain) = if coloured { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    let mut text = format!("{bold}whydunit: {headline}{plain}\n");
+    text.push_str(&trace::print(machine, &program));
+    text.push_str(&epilogue);
+    Some(text)
+}
+
+fn killed(name: &str, signal: i32, doing: Option<&str>) -> String {
+    let signal_name = signal::name(signal);
+    match (doing, signal) {
+        (Some(doing), _) => format!("{name} was killed by {signal_name}: it {doing}"),
+        (None, signal::SIGABRT) => format!("{name} was killed by {signal_name}: it aborted"),
+        (None, _) => format!("{name} was killed by {signal_name}, which it sent to itself"),
+    }
+}
+
+fn instruction_line(machine: &Machine, faulted: bool) -> String {
+    let mut bytes = [0; lift::MAX_INSTRUCTION];
+    let rip = machine.cpu.rip;
+    let available = machine.memory.fetch(rip, &mut bytes);
+    match bytes.get(..available) {
+        Some(code) if faulted && !code.is_empty() => {
+            format!("  instruction {rip:#x}: {}\n", lift::describe(code, rip).text)
+        }
+        _ => String::new(),
+    }
+}
+
+fn unsupported_lines(program: &Program, unsupported: &Unsupported) -> (String, String) {
+    let Unsupported { address, bytes, text, features } = unsupported;
+    let missing: Vec<&str> =
+        features.iter().map(String::as_str).filter(|feature| !BASELINE.contains(feature)).collect();
+    let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut epilogue = format!("  instruction {address:#x}: {text} (bytes {})\n", bytes.join(" "));
+    if missing.is_empty() {
+        epilogue.push_str("  This is a gap in whydunit, not a fault of the program. Please report it.\n");
+        return (format!("not supported: the instruction {text}"), epilogue);
+    }
+    let needs = missing.join(" and ");
+    let object = program.locate(*address).object;
+    let built = object.as_deref().map_or("the code", trace::file_name);
+    let _ = writeln!(
+        epilogue,
+        "  This is a limit of whydunit, not a fault of the program. {built} was built for processors with {needs};\n  \
+         build it for plain x86-64: without -march=native, -mavx and the like (or with -march=x86-64)."
+    );
+    (format!("not supported: the instruction {text}, which needs {needs}"), epilogue)
+}
+
+fn human_size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.iter().find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift)) {
+        Some((shift, unit)) => format!("{} {unit}", bytes >> shift),
+        None => format!("{bytes} bytes"),
+    }
+}

@@ -1,0 +1,131 @@
+//! Where a program is, and who called: a line a frame, and the source of the first whose source is there.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use lift::Reg;
+use machine::Machine;
+use program::{End, Position, Program, Registers, Rule};
+
+/// As deep as a stack of 8 MiB can be in practice; a runaway recursion is told by its ends.
+const MOST_FRAMES: usize = 200_000;
+
+/// How many lines are shown from the innermost frame on, and how many at the outer end.
+const INNER_LINES: usize = 16;
+const OUTER_LINES: usize = 4;
+
+/// A longer line of source is cut.
+const LONGEST_SOURCE: usize = 160;
+
+/// One line of the trace.
+#[derive(Clone, PartialEq, Eq)]
+struct Call {
+    function: String,
+    place: String,
+    position: Option<Position>,
+}
+
+pub fn print(machine: &Machine, program: &Program) -> String {
+    let general = std::array::from_fn(|n| machine.cpu.get(Reg::general(n as u8)));
+    let registers = Registers::new(machine.cpu.rip, general);
+    let mut read = |address, buffer: &mut [u8]| machine.memory.peek(address, buffer) == buffer.len();
+    let backtrace = program.backtrace(&registers, MOST_FRAMES, &mut read);
+
+    let mut known: HashMap<u64, Vec<Call>> = HashMap::new();
+    let mut calls: Vec<(Call, usize)> = Vec::new();
+    // A jump to where no object is has been told already; who jumped is what matters.
+    let nowhere = backtrace.frames.get(1).is_some_and(|frame| frame.rule == Rule::BadCall);
+    for frame in backtrace.frames.iter().skip(usize::from(nowhere)) {
+        let expanded = known.entry(frame.lookup).or_insert_with(|| calls_at(program, frame.lookup));
+        for call in expanded {
+            match calls.last_mut() {
+                Some((last, times)) if last == call => *times += 1,
+                _ => calls.push((call.clone(), 1)),
+            }
+        }
+        // What starts and ends main is nobody's interest.
+        if calls.last().is_some_and(|(call, _)| call.function == "main") {
+            break;
+        }
+    }
+    let is_cut = backtrace.end == End::Bound;
+    lines(&calls, nowhere, is_cut)
+}
+
+/// The last component of a path.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+/// The functions that an address is in: several when calls were inlined.
+fn calls_at(program: &Program, address: u64) -> Vec<Call> {
+    let location = program.locate(address);
+    let object = location.object.as_deref().map(file_name);
+    let in_object = || object.map_or_else(String::new, |object| format!(" ({})", printable(object)));
+    let by_symbol = location.function.as_ref().map(|function| function.name.clone());
+    if location.frames.is_empty() {
+        let function = by_symbol.unwrap_or_else(|| format!("{address:#x}"));
+        return vec![Call { function, place: in_object(), position: None }];
+    }
+    let mut calls = Vec::new();
+    for frame in location.frames {
+        let function =
+            frame.function.or_else(|| by_symbol.clone()).unwrap_or_else(|| format!("{address:#x}"));
+        // A distribution's libraries name sources that are not on this machine: the library says more.
+        let position = frame.position.filter(|position| Path::new(&*position.file).exists());
+        let place = match &position {
+            Some(position) => format!(" at {}", describe(position)),
+            None => in_object(),
+        };
+        calls.push(Call { function, place, position });
+    }
+    calls
+}
+
+fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool) -> String {
+    let mut text = String::new();
+    let mut source_shown = false;
+    let hidden = calls.len().saturating_sub(INNER_LINES + OUTER_LINES);
+    for (index, (call, times)) in calls.iter().enumerate() {
+        if hidden > 0 && index == INNER_LINES {
+            let _ = writeln!(text, "  … {hidden} more");
+        }
+        if hidden > 0 && (INNER_LINES..INNER_LINES + hidden).contains(&index) {
+            continue;
+        }
+        let word = if index == 0 && !all_are_callers { "in" } else { "called from" };
+        let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+        let _ = writeln!(text, "  {word} {}{}{times}", printable(&call.function), call.place);
+        if !source_shown && let Some(source) = call.position.as_ref().and_then(source_line) {
+            let _ = writeln!(text, "{source}");
+            source_shown = true;
+        }
+    }
+    if is_cut {
+        text.push_str("  called from … (there is more)\n");
+    }
+    text
+}
+
+fn describe(position: &Position) -> String {
+    let here = std::env::current_dir().ok();
+    let path = Path::new(&*position.file);
+    let path = here.as_deref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
+    let column = position.column.map_or_else(String::new, |column| format!(":{column}"));
+    format!("{}:{}{column}", printable(&path.to_string_lossy()), position.line)
+}
+
+/// The text of a line, below its number.
+fn source_line(position: &Position) -> Option<String> {
+    let content = program::read_file(Path::new(&*position.file)).ok()?;
+    let line =
+        content.split(|byte| *byte == b'\n').nth(usize::try_from(position.line).ok()?.checked_sub(1)?)?;
+    let line = String::from_utf8_lossy(line.get(..LONGEST_SOURCE).unwrap_or(line)).replace('\t', "    ");
+    Some(format!("    {:>4} | {}", position.line, printable(line.trim_end())))
+}
+
+/// Names come from files that others made; what would move a terminal's cursor is left out.
+fn printable(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).collect()
+}

@@ -1,0 +1,183 @@
+//! `whydunit run`: a program in the machine, as if it ran natively.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use linux::{Config, Exit, LoadError, Process};
+use machine::{Time, Unwatched};
+
+use crate::args::RunArguments;
+use crate::exit_code::{self, Failure};
+use crate::fault_report;
+use crate::lookup::{self, Lookup};
+use crate::streams::{self, Input, OutputError, PassThrough};
+use crate::write_back;
+
+/// Output is passed on this often, in instructions: a few hundredths of a second.
+const SLICE: u64 = 5_000_000;
+
+/// So many removed files are named.
+const MOST_REMOVED: usize = 10;
+
+pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
+    let mut process = load(arguments)?;
+    let started = Instant::now();
+    let limit = Time(arguments.max_instructions.unwrap_or(u64::MAX));
+    let exit = match drive(&mut process, limit) {
+        Ok(exit) => exit,
+        Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
+        Err(Interrupted::Failed(error)) => return Err(Failure::new(exit_code::FAILED, error)),
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let name = arguments.command[0].to_string_lossy();
+    if let Some(report) = fault_report::report(&process.machine, &exit, &name, streams::coloured()) {
+        streams::tell(&report);
+    }
+    if let Some(directory) = &arguments.write_back {
+        write_back(&mut process, directory).map_err(|error| Failure::new(exit_code::FAILED, error))?;
+    }
+    if arguments.stats {
+        streams::tell(&statistics(&process, seconds));
+    }
+    Ok(status(&exit))
+}
+
+fn write_back(process: &mut Process, directory: &Path) -> anyhow::Result<()> {
+    let changes =
+        process.kernel.files.changed_files().context("the changed files are too large to write back")?;
+    let removed = write_back::export(&changes, directory)?;
+    for path in removed.iter().take(MOST_REMOVED) {
+        streams::tell(&format!(
+            "whydunit: the program removed {}; --write-back removes nothing\n",
+            path.display()
+        ));
+    }
+    if removed.len() > MOST_REMOVED {
+        streams::tell(&format!("whydunit: … and {} more\n", removed.len() - MOST_REMOVED));
+    }
+    Ok(())
+}
+
+/// What the run cost. The state is that of the guest at its end, in one number: equal runs have equal ones.
+fn statistics(process: &Process, seconds: f64) -> String {
+    let instructions = process.machine.time.0;
+    format!(
+        "instructions: {instructions}\nblocks: {}\npages: {}\nstate: {:016x}\ninstructions per second: {:.0}\n",
+        process.machine.block_count(),
+        process.machine.memory.resident_pages(),
+        process.state_hash(),
+        instructions as f64 / seconds.max(1e-9),
+    )
+}
+
+fn status(exit: &Exit) -> u8 {
+    match exit {
+        // As the kernel does, only the low byte is passed on.
+        Exit::Exited(status) => *status as u8,
+        Exit::Killed { signal, .. } => exit_code::killed_by(*signal),
+        _ => exit_code::FAILED,
+    }
+}
+
+/// Why a run was given up.
+enum Interrupted {
+    BrokenPipe,
+    Failed(anyhow::Error),
+}
+
+impl From<OutputError> for Interrupted {
+    fn from(error: OutputError) -> Interrupted {
+        match error {
+            OutputError::BrokenPipe => Interrupted::BrokenPipe,
+            OutputError::Failed(_) => Interrupted::Failed(error.into()),
+        }
+    }
+}
+
+/// Runs to the end, or to the limit, which is told as [`Exit::Until`].
+fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
+    let mut output = PassThrough::default();
+    let mut warned = 0;
+    loop {
+        let until = Time(process.machine.time.0.saturating_add(SLICE).min(limit.0));
+        let exit = process.run(until, &mut Unwatched);
+        output.pass(&process.kernel.output)?;
+        let warnings = process.kernel.warnings.list();
+        for warning in warnings.get(warned..).unwrap_or_default() {
+            streams::tell(&format!("whydunit: warning: {warning}\n"));
+        }
+        warned = warnings.len();
+        match exit {
+            Exit::Until if process.machine.time < limit => {}
+            exit => return Ok(exit),
+        }
+    }
+}
+
+fn load(arguments: &RunArguments) -> Result<Process, Failure> {
+    let failed = |error| Failure::new(exit_code::FAILED, error);
+    let environment = environment(arguments);
+    let name = &arguments.command[0];
+    let config = Config {
+        argv: arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
+        env: environment
+            .iter()
+            .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
+            .collect(),
+        cwd: std::env::current_dir().context("the working directory is gone").map_err(failed)?,
+        stdin: std::sync::Arc::new(match Input::open(arguments.stdin.as_deref()).map_err(failed)? {
+            Input::Whole(x) => x,
+            Input::Live => Vec::new(),
+        }),
+        streams: if arguments.terminal {
+            linux::fs::StandardStreams::Terminal
+        } else {
+            linux::fs::StandardStreams::Pipes
+        },
+        max_memory: arguments.max_memory,
+        max_output: arguments.max_output,
+        ..Config::new(find(name, &environment)?)
+    };
+    Process::load(&config).map_err(|error| {
+        let status = match &error {
+            LoadError::NotFound { .. } => exit_code::NOT_FOUND,
+            LoadError::NoMemory { .. } | LoadError::WorkingDirectory { .. } => exit_code::FAILED,
+            _ => exit_code::NOT_EXECUTABLE,
+        };
+        Failure::new(status, error)
+    })
+}
+
+/// The host's environment in its order, with what --env says put in its place or at the end.
+fn environment(arguments: &RunArguments) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    for entry in &arguments.environment {
+        match variables.iter_mut().find(|(name, _)| *name == entry.name) {
+            Some((_, value)) => value.clone_from(&entry.value),
+            None => variables.push((entry.name.clone(), entry.value.clone())),
+        }
+    }
+    variables
+}
+
+fn find(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let name = program.to_string_lossy();
+    match lookup::find(program, path) {
+        Lookup::Found(path) => Ok(path),
+        Lookup::NotExecutable(path) => {
+            let what = if path.is_dir() { "is a directory" } else { "is not executable; try chmod +x" };
+            Err(Failure::new(exit_code::NOT_EXECUTABLE, anyhow!("{} {what}", path.display())))
+        }
+        Lookup::NotFound if program.as_bytes().contains(&b'/') => {
+            Err(Failure::new(exit_code::NOT_FOUND, anyhow!("{name}: no such file")))
+        }
+        Lookup::NotFound => Err(Failure::new(
+            exit_code::NOT_FOUND,
+            anyhow!("{name} is not in PATH; give its path, as in ./{name}"),
+        )),
+    }
+}

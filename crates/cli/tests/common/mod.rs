@@ -1,0 +1,88 @@
+//! Runs the `whydunit` command as a user does, on small programs that are compiled when a test asks for them.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A directory of a test's own, removed at the end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("whydunit-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        // Reports tell paths relative to the working directory, which has no links in it.
+        Scratch(path.canonicalize().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Compiles a C source to a program of its name.
+    pub fn compile(&self, name: &str, source: &str, options: &[&str]) -> PathBuf {
+        self.write(&format!("{name}.c"), source);
+        let output = Command::new("gcc")
+            .current_dir(&self.0)
+            .args(["-g", "-o", name, &format!("{name}.c")])
+            .args(options)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.0.join(name)
+    }
+
+    /// Runs `whydunit` here.
+    pub fn whydunit(&self, words: &[&str]) -> Ran {
+        self.whydunit_with_input(words, b"")
+    }
+
+    pub fn whydunit_with_input(&self, words: &[&str], input: &[u8]) -> Ran {
+        let mut child = self
+            .command(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A program that does not read its input closes the pipe early.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        ran(child.wait_with_output().unwrap())
+    }
+
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_whydunit"));
+        command.current_dir(&self.0).args(words);
+        command
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn ran(output: Output) -> Ran {
+    Ran {
+        status: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}

@@ -1,0 +1,172 @@
+//! What the guest has written to its standard output and error, with the time of each write.
+//!
+//! The log is part of the state, and a state is cloned in O(1), so it is a persistent list of blocks: clones
+//! share all full blocks, and copy at most the one that is being filled.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use machine::Time;
+
+use crate::fs::Stream;
+
+/// One write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written<'a> {
+    pub stream: Stream,
+    pub time: Time,
+    pub bytes: &'a [u8],
+}
+
+/// A block is full with this many writes or bytes; small enough that copying one is cheap.
+const BLOCK_WRITES: usize = 128;
+const BLOCK_BYTES: usize = 16 * 1024;
+
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    last: Option<Arc<Block>>,
+    writes: u64,
+    bytes: u64,
+    /// Of all streams, times and bytes so far, so that hashing a state does not go over all of its output.
+    hash: u64,
+}
+
+impl Hash for Output {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.hash.hash(state);
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    before: Option<Arc<Block>>,
+    /// Stream, time, and where the bytes of the write end in `bytes`.
+    writes: Vec<(Stream, Time, usize)>,
+    bytes: Vec<u8>,
+}
+
+impl Output {
+    pub fn push(&mut self, stream: Stream, time: Time, bytes: &[u8]) {
+        let full = |block: &Block| block.writes.len() >= BLOCK_WRITES || block.bytes.len() >= BLOCK_BYTES;
+        let mut block = match self.last.take() {
+            Some(block) if !full(&block) => block,
+            before => Arc::new(Block { before, writes: Vec::new(), bytes: Vec::new() }),
+        };
+        let open = Arc::make_mut(&mut block);
+        open.bytes.extend_from_slice(bytes);
+        open.writes.push((stream, time, open.bytes.len()));
+        self.last = Some(block);
+        self.writes += 1;
+        self.bytes += bytes.len() as u64;
+        let mut hasher = DefaultHasher::new();
+        (self.hash, stream, time, bytes).hash(&mut hasher);
+        self.hash = hasher.finish();
+    }
+
+    /// How many writes there were.
+    pub fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// How many bytes there are, in both streams together.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The writes from the `first` on (counted from 0), in order. Costs as much as there is to hand over.
+    pub fn since(&self, first: u64) -> impl Iterator<Item = Written<'_>> {
+        let mut blocks = Vec::new();
+        let mut start = self.writes;
+        let mut next = self.last.as_deref();
+        while let Some(block) = next
+            && start > first
+        {
+            start -= block.writes.len() as u64;
+            blocks.push(block);
+            next = block.before.as_deref();
+        }
+        let skip = usize::try_from(first.saturating_sub(start)).unwrap_or(usize::MAX);
+        blocks.into_iter().rev().flat_map(Block::iter).skip(skip)
+    }
+
+    /// Everything that was written to one stream.
+    pub fn contents(&self, stream: Stream) -> Vec<u8> {
+        self.since(0).filter(|write| write.stream == stream).flat_map(|write| write.bytes).copied().collect()
+    }
+}
+
+impl Block {
+    fn iter(&self) -> impl Iterator<Item = Written<'_>> {
+        let mut start = 0;
+        self.writes.iter().map(move |&(stream, time, end)| {
+            let bytes = self.bytes.get(start..end).unwrap_or_default();
+            start = end;
+            Written { stream, time, bytes }
+        })
+    }
+}
+
+impl Drop for Block {
+    /// Iteratively: the default would recurse once a block and overflow the stack on long outputs.
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(block) = next {
+            next = match Arc::try_unwrap(block) {
+                Ok(mut block) => block.before.take(),
+                Err(_) => None,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(writes: u64) -> Output {
+        let mut output = Output::default();
+        for n in 0..writes {
+            let stream = if n % 3 == 0 { Stream::Stderr } else { Stream::Stdout };
+            output.push(stream, Time(n), format!("{n},").as_bytes());
+        }
+        output
+    }
+
+    #[test]
+    fn writes_come_back_in_order_with_their_times() {
+        let output = filled(1000);
+        let times: Vec<u64> = output.since(0).map(|write| write.time.0).collect();
+        assert_eq!(times, (0..1000).collect::<Vec<_>>());
+        assert!(output.contents(Stream::Stderr).starts_with(b"0,3,6,"));
+    }
+
+    #[test]
+    fn since_hands_over_exactly_what_is_new() {
+        let output = filled(300);
+        for first in [0, 1, 127, 128, 129, 299, 300, 301] {
+            let times: Vec<u64> = output.since(first).map(|write| write.time.0).collect();
+            assert_eq!(times, (first..300).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_clone_does_not_see_what_the_original_writes_later() {
+        let mut output = filled(10);
+        let clone = output.clone();
+        output.push(Stream::Stdout, Time(10), b"new");
+        assert_eq!(clone.writes(), 10);
+        assert_eq!(clone.since(0).count(), 10);
+        assert_eq!(clone.hash, filled(10).hash);
+        assert_ne!(clone.hash, output.hash);
+        assert_eq!(output.since(10).next().map(|write| write.bytes), Some(&b"new"[..]));
+    }
+
+    #[test]
+    fn a_long_output_is_dropped_without_overflowing_the_stack() {
+        let mut output = Output::default();
+        for n in 0..200_000 {
+            output.push(Stream::Stdout, Time(n), &[0; 200]);
+        }
+        drop(output);
+    }
+}

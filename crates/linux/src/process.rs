@@ -1,0 +1,180 @@
+//! A process: a machine with a kernel around it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use lift::Reg;
+use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time};
+
+use crate::clock;
+use crate::fs::{Credentials, FileSystem, Setup, StandardStreams, Timestamp};
+use crate::kernel::{Command, Exit, Kernel, Limits, PID};
+use crate::load_error::LoadError;
+use crate::loader::{self, Request};
+use crate::signal;
+
+/// All that a run depends on, apart from the host's files.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The executable. A relative path is relative to `cwd`; it is not looked up in PATH.
+    pub program: PathBuf,
+    pub argv: Vec<Vec<u8>>,
+    pub env: Vec<Vec<u8>>,
+    /// Absolute.
+    pub cwd: PathBuf,
+    pub stdin: Arc<Vec<u8>>,
+    /// What the standard streams look like to the guest.
+    pub streams: StandardStreams,
+    /// In bytes; the overlay of files may take as much again.
+    pub max_memory: u64,
+    /// In bytes, of both output streams together.
+    pub max_output: u64,
+    /// What the virtual clock says at the start, as time since 1970.
+    pub start: Duration,
+    /// The user and group as whom the guest runs.
+    pub credentials: Credentials,
+}
+
+impl Config {
+    pub const DEFAULT_MAX_MEMORY: u64 = 4 << 30;
+    pub const DEFAULT_MAX_OUTPUT: u64 = 1 << 30;
+
+    /// Runs `program` with itself as its only argument, an empty environment and no input, in the root
+    /// directory, as the user that whydunit runs as.
+    pub fn new(program: impl Into<PathBuf>) -> Config {
+        let program = program.into();
+        // The files that the guest reads are opened as the host's user, so any other would be a lie.
+        let (user, group) =
+            std::fs::metadata("/proc/self").map_or((1000, 1000), |host| (host.uid(), host.gid()));
+        Config {
+            argv: vec![program.as_os_str().as_bytes().to_vec()],
+            program,
+            env: Vec::new(),
+            cwd: PathBuf::from("/"),
+            stdin: Arc::default(),
+            streams: StandardStreams::Pipes,
+            max_memory: Config::DEFAULT_MAX_MEMORY,
+            max_output: Config::DEFAULT_MAX_OUTPUT,
+            start: clock::DEFAULT_START,
+            credentials: Credentials { user, group, groups: [].into() },
+        }
+    }
+}
+
+pub struct Process {
+    pub machine: Machine,
+    pub kernel: Kernel,
+}
+
+impl Process {
+    /// A process that is about to execute its first instruction.
+    pub fn load(config: &Config) -> Result<Process, LoadError> {
+        let mut memory = Memory::new(config.max_memory);
+        let request = Request {
+            program: &config.program,
+            cwd: &config.cwd,
+            argv: &config.argv,
+            env: &config.env,
+            credentials: &config.credentials,
+            max_memory: config.max_memory,
+        };
+        let image = loader::load(&request, &mut memory)?;
+        let mut kernel = Process::kernel(config, &image.executable)?;
+        kernel.heap.start(image.break_start);
+        let mut machine = Machine::new(memory);
+        machine.cpu.rip = image.start;
+        machine.cpu.set(Reg::RSP, image.stack_pointer);
+        Ok(Process { machine, kernel })
+    }
+
+    /// Puts a kernel around a machine that holds a program already, whose heap begins at `heap_start` and
+    /// is empty. For a program that somebody else loaded: lock-step takes over a native process.
+    pub fn adopt(config: &Config, machine: Machine, heap_start: u64) -> Result<Process, LoadError> {
+        let executable = config.cwd.join(&config.program);
+        let executable = std::fs::canonicalize(&executable).unwrap_or(executable);
+        let mut kernel = Process::kernel(config, &executable)?;
+        kernel.heap.start(heap_start);
+        Ok(Process { machine, kernel })
+    }
+
+    /// An independent copy, in constant time.
+    pub fn fork(&mut self) -> Process {
+        Process { machine: self.machine.fork(), kernel: self.kernel.clone() }
+    }
+
+    /// Runs until the time has come or the process ends. A process that has ended stays as it is.
+    pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Exit {
+        loop {
+            if let Some(exit) = &self.kernel.ended {
+                return exit.clone();
+            }
+            match self.machine.run(until, observer) {
+                Stop::Until => return Exit::Until,
+                Stop::Syscall => self.kernel.syscall(&mut self.machine),
+                Stop::Fault(fault) => self.kernel.ended = Some(self.fatal(fault)),
+                Stop::Unsupported(instruction) => {
+                    self.kernel.ended = Some(Exit::Unsupported(instruction));
+                }
+            }
+        }
+    }
+
+    /// A hash of everything that the further run depends on.
+    pub fn state_hash(&self) -> u64 {
+        self.kernel.hash(self.machine.state_hash())
+    }
+
+    fn kernel(config: &Config, executable: &Path) -> Result<Kernel, LoadError> {
+        let command = Command {
+            executable: executable.as_os_str().as_bytes().to_vec(),
+            argv: config.argv.clone(),
+            env: config.env.clone(),
+        };
+        let limits = Limits { memory: config.max_memory, output: config.max_output };
+        let mut files = FileSystem::new(&Setup {
+            credentials: config.credentials.clone(),
+            working_directory: config.cwd.as_os_str().as_bytes().to_vec(),
+            process: PID,
+            standard_input: config.stdin.clone(),
+            streams: config.streams,
+            overlay_limit: config.max_memory,
+            memory_total: config.max_memory,
+            now: Timestamp {
+                seconds: i64::try_from(config.start.as_secs()).unwrap_or(i64::MAX),
+                nanoseconds: config.start.subsec_nanos(),
+            },
+        })
+        .map_err(|cause| LoadError::WorkingDirectory { path: config.cwd.clone(), cause })?;
+        files.set_executable(&command.executable);
+        Ok(Kernel::new(command, files, limits, config.start))
+    }
+
+    fn fatal(&self, fault: Fault) -> Exit {
+        let signal = match fault.kind {
+            FaultKind::Memory(access) if access.cause == Cause::OutOfMemory => {
+                return Exit::OutOfMemory { limit: self.kernel.limits.memory };
+            }
+            FaultKind::Memory(access) if self.beyond_file(access.address) => signal::SIGBUS,
+            FaultKind::Memory(_) | FaultKind::GeneralProtection | FaultKind::Privileged => signal::SIGSEGV,
+            FaultKind::DivideError | FaultKind::FloatException => signal::SIGFPE,
+            FaultKind::InvalidOpcode => signal::SIGILL,
+            FaultKind::Breakpoint => signal::SIGTRAP,
+        };
+        Exit::Killed { signal, fault: Some(fault) }
+    }
+
+    /// Whether an address lies in a mapping of a file, but in a page behind the file's end. Such pages are
+    /// mapped without permissions, see `syscalls::memory`.
+    fn beyond_file(&self, address: u64) -> bool {
+        match self.machine.memory.region_at(address) {
+            Some(region) => match &region.backing {
+                Backing::Bytes { content, offset } => *offset >= content.len() as u64,
+                Backing::Zero => false,
+            },
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! System calls, one file an area. Each area extends [`Call`] with a method a call, and says by number which
+//! calls it serves.
+
+// The table is whole, whether we serve a call or not, and spells the names as Linux does.
+#[allow(non_upper_case_globals, dead_code)]
+pub mod nr;
+
+mod file_mappings;
+mod identity;
+mod memory;
+mod process;
+mod scheduling;
+mod signals;
+mod time;
+
+pub use file_mappings::SharedMapping;
+
+use crate::errno::Errno;
+use crate::kernel::{Args, Call, SysResult};
+
+/// An area's dispatcher: `None` when the call is not of this area.
+type Area = fn(&mut Call<'_>, u64, Args) -> Option<SysResult>;
+
+const AREAS: &[Area] =
+    &[memory::serve, time::serve, process::serve, identity::serve, scheduling::serve, signals::serve];
+
+/// Serves one call: its number and arguments to its result.
+pub fn dispatch(call: &mut Call<'_>, number: u64, args: Args) -> SysResult {
+    let reconcile = !call.kernel.shared.is_empty() && file_mappings::touches_files(number);
+    if reconcile {
+        call.synchronise_shared();
+    }
+    let result = AREAS.iter().find_map(|area| area(call, number, args));
+    if reconcile {
+        call.synchronise_shared();
+    }
+    result.unwrap_or_else(|| call.unknown(number))
+}
+
+impl Call<'_> {
+    /// Programs probe for these as a matter of course and have another way ready: no warning.
+    const SILENT: &'static [u64] = &[nr::rseq, nr::clone3, nr::membarrier];
+
+    fn unknown(&mut self, number: u64) -> SysResult {
+        if !Self::SILENT.contains(&number) {
+            let name = nr::name(number).map_or_else(|| format!("number {number}"), str::to_string);
+            self.kernel.warnings.add(format!("system call {name} is not supported; it failed with ENOSYS"));
+        }
+        Err(Errno::ENOSYS)
+    }
+}

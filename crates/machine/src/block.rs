@@ -1,0 +1,184 @@
+//! Blocks of lifted code, and the spaces that hold them.
+//!
+//! A block is a straight run of guest instructions, lifted once. It keeps the plain ops, which are the
+//! meaning and what observers see, and the fast code made from them.
+//!
+//! A [`CodeSpace`] is shared by a machine and its forks, also across threads. Blocks are linked to each
+//! other directly, without a look at the guest's memory, so this must hold: machines that share a space have
+//! the same executable mappings with the same bytes, and none of what was lifted is writable. A machine that
+//! changes what is executable leaves for a space of its own; so does one that runs code from a writable page.
+
+use crate::fast::{self, Code};
+use crate::intervention::Edit;
+use crate::{Memory, PAGE_SIZE};
+use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
+use std::collections::HashMap;
+use std::sync::RwLock;
+use std::sync::atomic::AtomicPtr;
+
+/// Longest block, in instructions. Short enough that a budget is rarely cut within one.
+const MAX_INSTRUCTIONS: usize = 64;
+
+pub struct Block {
+    pub start: u64,
+    /// The address after the last instruction.
+    pub end: u64,
+    pub instructions: Box<[Instruction]>,
+    ops: Box<[Op]>,
+    pub code: Box<[Code]>,
+    /// For each code, the instruction that it begins with.
+    pub origins: Box<[u16]>,
+    /// Where control goes: `[not taken or next, taken or jumped to]`, where that is fixed.
+    pub targets: [u64; 2],
+    /// The blocks at `targets`, once they are known.
+    pub links: [AtomicPtr<Block>; 2],
+}
+
+#[derive(Clone, Copy)]
+pub struct Instruction {
+    pub address: u64,
+    first_op: u32,
+    end_op: u32,
+}
+
+impl Block {
+    pub fn ops_of(&self, instruction: &Instruction) -> &[Op] {
+        self.ops.get(instruction.first_op as usize..instruction.end_op as usize).unwrap_or(&[])
+    }
+}
+
+/// Edits by instruction address: what a diversion changes in the program itself.
+pub type Edits = HashMap<u64, Edit>;
+
+#[derive(Default)]
+pub struct CodeSpace {
+    blocks: RwLock<HashMap<u64, Box<Block>>>,
+    /// Non-empty only in the private space of a diversion.
+    edits: Edits,
+}
+
+/// Why there is no block at an address.
+pub enum NoBlock {
+    /// Nothing executable is mapped there, from this address on.
+    Unfetchable(u64),
+}
+
+impl CodeSpace {
+    pub fn with_edits(edits: Edits) -> CodeSpace {
+        CodeSpace { blocks: RwLock::default(), edits }
+    }
+
+    pub fn edits(&self) -> &Edits {
+        &self.edits
+    }
+
+    pub fn block_count(&self) -> usize {
+        self.blocks.read().map_or(0, |blocks| blocks.len())
+    }
+
+    /// The block at `address`, lifted now if it is new. The pointer is good for as long as the space is:
+    /// blocks are boxed and never removed.
+    pub fn block_at(&self, address: u64, memory: &Memory) -> Result<*const Block, NoBlock> {
+        if let Ok(blocks) = self.blocks.read()
+            && let Some(block) = blocks.get(&address)
+        {
+            return Ok(&raw const **block);
+        }
+        let block = lift_block(address, memory, &self.edits)?;
+        // A poisoned lock means that another thread panicked between two complete states.
+        let mut blocks = self.blocks.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Ok(&raw const **blocks.entry(address).or_insert(block))
+    }
+}
+
+/// Fetches and lifts from `address` to the first control transfer.
+fn lift_block(address: u64, memory: &Memory, edits: &Edits) -> Result<Box<Block>, NoBlock> {
+    let mut ops = Vec::new();
+    let mut instructions = Vec::new();
+    let mut at = address;
+    while instructions.len() < MAX_INSTRUCTIONS {
+        let first_op = ops.len();
+        let Some(length) = lift_one(at, memory, edits, &mut ops, instructions.is_empty())? else { break };
+        let ends = ops[first_op..].iter().any(ends_block);
+        instructions.push(Instruction { address: at, first_op: first_op as u32, end_op: ops.len() as u32 });
+        at = at.wrapping_add(length);
+        if ends {
+            break;
+        }
+    }
+    Ok(assemble(address, at, instructions, ops))
+}
+
+/// Appends one instruction and says how long it is. An instruction that cannot be fetched ends the block
+/// before it, unless it would be the first.
+fn lift_one(
+    at: u64,
+    memory: &Memory,
+    edits: &Edits,
+    ops: &mut Vec<Op>,
+    first: bool,
+) -> Result<Option<u64>, NoBlock> {
+    let mut bytes = [0; MAX_INSTRUCTION];
+    let available = memory.fetch(at, &mut bytes);
+    let unfetchable = NoBlock::Unfetchable(at.wrapping_add(available as u64));
+    match lift::decode(&bytes[..available], at) {
+        Decoded::Instruction(instruction) => {
+            let start = ops.len();
+            lift::lift(&instruction, ops);
+            if let Some(edit) = edits.get(&at) {
+                edit.apply(ops, start);
+            }
+            Ok(Some(instruction.len() as u64))
+        }
+        Decoded::Truncated if first => Err(unfetchable),
+        Decoded::Truncated => Ok(None),
+        Decoded::Invalid => {
+            ops.push(Op::Trap(Trap::InvalidOpcode));
+            Ok(Some(1))
+        }
+    }
+}
+
+/// Whether control does not simply go on after this op.
+fn ends_block(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Jump { .. }
+            | Op::Call { .. }
+            | Op::Return { .. }
+            | Op::Branch { .. }
+            | Op::Syscall
+            | Op::Trap(_)
+            | Op::Unsupported
+    )
+}
+
+fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) -> Box<Block> {
+    let targets = match ops.last() {
+        Some(&Op::Branch { taken, not_taken, .. }) => [not_taken, taken],
+        Some(&Op::Jump { target: lift::Value::Const(target) })
+        | Some(&Op::Call { target: lift::Value::Const(target), .. }) => [end, target],
+        _ => [end, end],
+    };
+    let mut block = Box::new(Block {
+        start,
+        end,
+        instructions: instructions.into(),
+        ops: ops.into(),
+        code: Box::default(),
+        origins: Box::default(),
+        targets,
+        links: Default::default(),
+    });
+    let (code, origins) = fast::compile(&block);
+    block.code = code.into();
+    block.origins = origins.into();
+    block
+}
+
+/// The pages that a block's bytes lie in.
+pub fn pages_of(block: &Block) -> impl Iterator<Item = u64> {
+    let first = block.start & !(PAGE_SIZE - 1);
+    let last = block.end.wrapping_sub(1) & !(PAGE_SIZE - 1);
+    [first, last].into_iter().take(if first == last { 1 } else { 2 })
+}

@@ -1,0 +1,100 @@
+//! The registers.
+
+use crate::flags::FlagRecord;
+use lift::flags::{ARITHMETIC, DF};
+use lift::{Reg, SLOTS};
+
+/// IF and the bit that is always one.
+const INITIAL_SYSTEM_FLAGS: u64 = 1 << 9 | 1 << 1;
+/// All exceptions masked, round to nearest.
+const INITIAL_MXCSR: u64 = 0x1f80;
+
+#[derive(Clone)]
+#[repr(C)]
+pub struct Cpu {
+    /// Indexed by [`Reg`]; a byte indexes it without a check.
+    pub regs: [u64; SLOTS],
+    pub rip: u64,
+}
+
+impl Default for Cpu {
+    fn default() -> Cpu {
+        let mut cpu = Cpu { regs: [0; SLOTS], rip: 0 };
+        cpu.set(Reg::SYSTEM_FLAGS, INITIAL_SYSTEM_FLAGS);
+        cpu.set(Reg::MXCSR, INITIAL_MXCSR);
+        cpu
+    }
+}
+
+impl Cpu {
+    #[inline(always)]
+    pub fn get(&self, reg: Reg) -> u64 {
+        self.regs[reg.index()]
+    }
+
+    #[inline(always)]
+    pub fn set(&mut self, reg: Reg, value: u64) {
+        self.regs[reg.index()] = value;
+    }
+
+    /// The pair of slots that begins at `reg`.
+    #[inline(always)]
+    pub fn pair(&self, reg: Reg) -> u128 {
+        self.get(reg) as u128 | (self.get(reg.high_half()) as u128) << 64
+    }
+
+    #[inline(always)]
+    pub fn set_pair(&mut self, reg: Reg, value: u128) {
+        self.set(reg, value as u64);
+        self.set(reg.high_half(), (value >> 64) as u64);
+    }
+
+    pub fn xmm(&self, n: u8) -> u128 {
+        self.pair(Reg::xmm(n))
+    }
+
+    pub fn set_xmm(&mut self, n: u8, value: u128) {
+        self.set_pair(Reg::xmm(n), value);
+    }
+
+    #[inline(always)]
+    pub fn flag_record(&self) -> FlagRecord {
+        FlagRecord {
+            code: self.get(Reg::FLAG_KIND),
+            a: self.get(Reg::FLAG_A),
+            b: self.get(Reg::FLAG_B),
+            c: self.get(Reg::FLAG_C),
+        }
+    }
+
+    #[inline(always)]
+    pub fn set_flag_record(&mut self, record: FlagRecord) {
+        self.set(Reg::FLAG_KIND, record.code);
+        self.set(Reg::FLAG_A, record.a);
+        self.set(Reg::FLAG_B, record.b);
+        self.set(Reg::FLAG_C, record.c);
+    }
+
+    /// RFLAGS as pushf shows it.
+    pub fn rflags(&self) -> u64 {
+        let direction = self.get(Reg::DIRECTION) << DF.trailing_zeros();
+        self.flag_record().flags() | direction | self.get(Reg::SYSTEM_FLAGS)
+    }
+
+    pub fn set_rflags(&mut self, value: u64) {
+        self.set_flag_record(FlagRecord::raw(value));
+        self.set(Reg::DIRECTION, value >> DF.trailing_zeros() & 1);
+        self.set(Reg::SYSTEM_FLAGS, value & !ARITHMETIC & !DF | 2);
+    }
+
+    /// What a program can see of the registers, in a fixed order: the input of the state hash.
+    /// The flag record is left out for the flags themselves, because two records can mean the
+    /// same flags; temporaries are left out because they carry nothing between instructions.
+    pub fn visible(&self) -> impl Iterator<Item = u64> + '_ {
+        let general = (0..16).map(Reg::general);
+        let vector = (0..16).flat_map(|n| [Reg::xmm(n), Reg::xmm(n).high_half()]);
+        let other = [Reg::FS_BASE, Reg::GS_BASE, Reg::MXCSR];
+        let slots = general.chain(vector).chain(other).map(|reg| self.get(reg));
+        slots.chain([self.rflags(), self.rip])
+    }
+}

@@ -1,0 +1,99 @@
+//! What ops cannot express.
+
+use super::reference::{Context, fault_kind};
+use crate::fault::FaultKind;
+use crate::observer::Observer;
+use crate::{Core, cpuid};
+use lift::{Helper, Reg};
+
+/// Bytes of the area that fxsave writes.
+const FXSAVE_BYTES: u64 = 512;
+/// What of it the processor defines: the last 48 bytes belong to software.
+const FXSAVE_WRITTEN: usize = 416;
+const MXCSR_OFFSET: usize = 24;
+const XMM_OFFSET: usize = 160;
+/// All MXCSR bits that can be set.
+const MXCSR_MASK: u32 = 0xffff;
+/// The x87 control word after reset, which is all the x87 state there is so far.
+const INITIAL_X87_CONTROL: u16 = 0x37f;
+
+pub fn execute<O: Observer>(
+    core: &mut Core,
+    helper: Helper,
+    at: u64,
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
+    match helper {
+        Helper::Cpuid => {
+            let leaf = core.cpu.get(Reg::RAX) as u32;
+            let answer = cpuid::query(leaf, core.cpu.get(Reg::RCX) as u32);
+            core.cpu.set(Reg::RAX, answer.eax as u64);
+            core.cpu.set(Reg::RBX, answer.ebx as u64);
+            core.cpu.set(Reg::RCX, answer.ecx as u64);
+            core.cpu.set(Reg::RDX, answer.edx as u64);
+        }
+        Helper::Rdtsc => read_counter(core, cx),
+        Helper::Rdtscp => {
+            read_counter(core, cx);
+            core.cpu.set(Reg::RCX, 0);
+        }
+        // There is no XSAVE, so cpuid does not announce it and the processor would refuse.
+        Helper::Xgetbv => return Err(FaultKind::InvalidOpcode),
+        Helper::Fxsave => fxsave(core, at, cx)?,
+        Helper::Fxrstor => fxrstor(core, at, cx)?,
+    }
+    Ok(())
+}
+
+/// The time-stamp counter counts instructions: time is a number, and the only one there is.
+fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
+    core.cpu.set(Reg::RAX, cx.time.0 as u32 as u64);
+    core.cpu.set(Reg::RDX, cx.time.0 >> 32);
+}
+
+fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
+    check_area(at)?;
+    let mut area = [0u8; FXSAVE_BYTES as usize];
+    area[..2].copy_from_slice(&INITIAL_X87_CONTROL.to_le_bytes());
+    let mxcsr = core.cpu.get(Reg::MXCSR) as u32;
+    area[MXCSR_OFFSET..MXCSR_OFFSET + 4].copy_from_slice(&mxcsr.to_le_bytes());
+    area[MXCSR_OFFSET + 4..MXCSR_OFFSET + 8].copy_from_slice(&MXCSR_MASK.to_le_bytes());
+    for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact_mut(16).enumerate() {
+        chunk.copy_from_slice(&core.cpu.xmm(n as u8).to_le_bytes());
+    }
+    // The rest stays as it is, but must be writable.
+    core.memory.peek(at.wrapping_add(FXSAVE_WRITTEN as u64), &mut area[FXSAVE_WRITTEN..]);
+    core.memory.write(at, &area).map_err(fault_kind)?;
+    if O::WATCHES {
+        cx.observer.store(at, FXSAVE_WRITTEN as u64);
+    }
+    Ok(())
+}
+
+fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
+    check_area(at)?;
+    let mut area = [0u8; FXSAVE_BYTES as usize];
+    core.memory.read(at, &mut area).map_err(fault_kind)?;
+    if O::WATCHES {
+        cx.observer.load(at, FXSAVE_BYTES);
+    }
+    let mut mxcsr = [0u8; 4];
+    mxcsr.copy_from_slice(&area[MXCSR_OFFSET..MXCSR_OFFSET + 4]);
+    let mxcsr = u32::from_le_bytes(mxcsr);
+    if mxcsr & !MXCSR_MASK != 0 {
+        return Err(FaultKind::GeneralProtection);
+    }
+    core.cpu.set(Reg::MXCSR, mxcsr as u64);
+    for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact(16).enumerate() {
+        let mut bytes = [0u8; 16];
+        bytes.copy_from_slice(chunk);
+        core.cpu.set_xmm(n as u8, u128::from_le_bytes(bytes));
+    }
+    Ok(())
+}
+
+fn check_area(at: u64) -> Result<(), FaultKind> {
+    let last = at.wrapping_add(FXSAVE_BYTES - 1);
+    let canonical = last < 1 << 47 || last >= (1u64 << 47).wrapping_neg();
+    if at.is_multiple_of(16) && canonical { Ok(()) } else { Err(FaultKind::GeneralProtection) }
+}

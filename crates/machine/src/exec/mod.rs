@@ -1,0 +1,7 @@
+//! The reference executor, and what it shares with the fast one.
+
+mod helpers;
+pub mod reference;
+mod strings;
+
+pub use reference::{Context, Flow, Force, execute_instruction};

@@ -1,0 +1,71 @@
+//! Instructions that end a block, and those that keep the stack.
+
+use super::super::Code;
+use super::super::handlers as h;
+use super::select::*;
+use super::{at, code, on, with_const};
+use lift::{Address, Binary, Op, Reg, Size, Value};
+
+const STACK_TOP: Address = Address::register(Reg::RSP);
+/// Where a push stores.
+const NEW_TOP: Address = Address::offset(Reg::RSP, -8);
+const FRAME: Address = Address::register(Reg::RBP);
+
+/// Instructions that end a block.
+pub(super) fn control(ops: &[Op]) -> Option<Code> {
+    Some(match *ops {
+        [Op::Jump { target: Value::Const(_) }] => code(h::jump),
+        [Op::Jump { target: Value::Reg(f) }] => on(h::jump_reg, f, f),
+        [Op::Load { dst, address, .. }, Op::Jump { target }] if target == Value::Reg(dst) => {
+            at(&address, code(by_mode!(&address, M => h::jump_load::<M>)))
+        }
+        [
+            Op::Store { src: Value::Const(imm), address: NEW_TOP, size: Size::B8 },
+            Op::Binary { dst: Reg::RSP, .. },
+            Op::Call { target, .. },
+        ] => match target {
+            Value::Const(_) => with_const(h::call, Reg::ZERO, imm),
+            Value::Reg(f) => Code { f: f.0, ..with_const(h::call_reg, Reg::ZERO, imm) },
+        },
+        [
+            Op::Load { dst, address, .. },
+            Op::Store { src: Value::Const(imm), address: NEW_TOP, size: Size::B8 },
+            Op::Binary { dst: Reg::RSP, .. },
+            Op::Call { target, .. },
+        ] if target == Value::Reg(dst) => {
+            at(&address, with_const(by_mode!(&address, M => h::call_load::<M>), Reg::ZERO, imm))
+        }
+        [
+            Op::Load { size: Size::B8, dst, address: STACK_TOP },
+            Op::Binary { function: Binary::Add, dst: Reg::RSP, a: Reg::RSP, b: Value::Const(imm), .. },
+            Op::Return { target },
+        ] if dst == target => with_const(h::ret, Reg::ZERO, imm),
+        [Op::Test { condition, dst }, Op::Branch { condition: bit, .. }] if dst == bit => {
+            code(by_condition!(condition, D => h::branch::<D>))
+        }
+        _ => return None,
+    })
+}
+
+pub(super) fn stack(ops: &[Op]) -> Option<Code> {
+    Some(match *ops {
+        [
+            Op::Store { size: Size::B8, src, address: NEW_TOP },
+            Op::Binary { function: Binary::Sub, dst: Reg::RSP, a: Reg::RSP, b: Value::Const(8), .. },
+        ] => match src {
+            Value::Reg(src) => on(h::push, src, src),
+            Value::Const(imm) => with_const(h::push_const, Reg::ZERO, imm),
+        },
+        [
+            Op::Load { size: Size::B8, dst: loaded, address: STACK_TOP },
+            Op::Binary { function: Binary::Add, dst: Reg::RSP, a: Reg::RSP, b: Value::Const(8), .. },
+            Op::Move { dst, src },
+        ] if src == Value::Reg(loaded) => on(h::pop, dst, dst),
+        [
+            Op::Load { size: Size::B8, dst: loaded, address: FRAME },
+            Op::Binary { function: Binary::Add, dst: Reg::RSP, a: Reg::RBP, b: Value::Const(8), .. },
+            Op::Move { dst: Reg::RBP, src },
+        ] if src == Value::Reg(loaded) => code(h::leave_frame),
+        _ => return None,
+    })
+}

@@ -1,0 +1,102 @@
+//! From plain ops to codes, instruction by instruction, by pattern.
+
+mod arithmetic;
+mod compare;
+mod control;
+mod movement;
+mod select;
+mod vector;
+
+use super::handlers as h;
+use super::{Code, Handler};
+use crate::block::Block;
+use lift::{Address, Op, Reg};
+
+/// The codes of a block and, for each, the index of the instruction that it begins with.
+pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
+    let mut codes = Vec::with_capacity(block.instructions.len() + 1);
+    let mut origins = Vec::with_capacity(block.instructions.len() + 1);
+    let mut index = 0;
+    let mut ended = false;
+    while let Some(instruction) = block.instructions.get(index) {
+        let ops = block.ops_of(instruction);
+        let next = block.instructions.get(index + 1).map(|next| block.ops_of(next));
+        if let Some(code) = next.and_then(|next| compare::with_branch(ops, next)) {
+            codes.push(code);
+            origins.push(index as u16);
+            ended = true;
+            break;
+        }
+        if !ops.is_empty() {
+            let code = control::control(ops).or_else(|| straight(ops)).unwrap_or_else(|| plain(ops));
+            codes.push(code);
+            origins.push(index as u16);
+            ended = ends(ops);
+        }
+        index += 1;
+    }
+    if !ended {
+        codes.push(code(h::fall_through));
+        // If it ever bailed, it would be after the last instruction.
+        origins.push(block.instructions.len() as u16);
+    }
+    (codes, origins)
+}
+
+fn ends(ops: &[Op]) -> bool {
+    matches!(
+        ops.last(),
+        Some(
+            Op::Jump { .. }
+                | Op::Call { .. }
+                | Op::Return { .. }
+                | Op::Branch { .. }
+                | Op::Syscall
+                | Op::Trap(_)
+                | Op::Unsupported
+        )
+    )
+}
+
+fn code(handler: Handler) -> Code {
+    Code { handler, a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, count: 0, displacement: 0, imm: 0 }
+}
+
+/// `a` and `f` in a fresh code.
+fn on(handler: Handler, a: Reg, f: Reg) -> Code {
+    Code { a: a.0, f: f.0, ..code(handler) }
+}
+
+fn with_const(handler: Handler, a: Reg, imm: u64) -> Code {
+    Code { a: a.0, imm, ..code(handler) }
+}
+
+fn at(address: &Address, code: Code) -> Code {
+    Code {
+        b: address.base.0,
+        c: address.index.0,
+        d: address.shift,
+        e: address.segment.0,
+        displacement: address.displacement,
+        ..code
+    }
+}
+
+/// Makes a code that runs the ops themselves.
+fn plain(ops: &[Op]) -> Code {
+    let needs_machine =
+        |op: &Op| matches!(op, Op::Syscall | Op::Trap(_) | Op::Unsupported | Op::Helper { .. });
+    if ops.iter().any(needs_machine) {
+        return code(h::refuse);
+    }
+    Code { imm: ops.as_ptr() as usize as u64, count: ops.len() as u16, ..code(h::plain) }
+}
+
+/// Instructions after which the next one follows.
+fn straight(ops: &[Op]) -> Option<Code> {
+    movement::movement(ops)
+        .or_else(|| compare::compare(ops))
+        .or_else(|| arithmetic::arithmetic(ops))
+        .or_else(|| control::stack(ops))
+        .or_else(|| vector::vector(ops))
+}

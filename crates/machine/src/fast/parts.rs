@@ -1,0 +1,158 @@
+//! What handlers are put together from: widths, address modes, functions and conditions as types, so that
+//! each combination is a function of its own with nothing left to decide at run time.
+
+use super::Code;
+use crate::values;
+use crate::{Core, flags};
+use lift::{Binary, Condition, FlagKind, Reg, Size};
+
+pub trait Width {
+    const SIZE: Size;
+    /// `None` if the TLB does not know the page; as for stores.
+    fn load(core: &mut Core, address: u64) -> Option<u64>;
+    fn store(core: &mut Core, address: u64, value: u64) -> Option<()>;
+}
+
+macro_rules! width {
+    ($name:ident, $size:expr, $word:ty) => {
+        pub struct $name;
+        impl Width for $name {
+            const SIZE: Size = $size;
+            #[inline(always)]
+            fn load(core: &mut Core, address: u64) -> Option<u64> {
+                core.memory.load_known::<$word>(address).map(|value| value as u64)
+            }
+            #[inline(always)]
+            fn store(core: &mut Core, address: u64, value: u64) -> Option<()> {
+                core.memory.store_known::<$word>(address, value as $word)
+            }
+        }
+    };
+}
+width!(W1, Size::B1, u8);
+width!(W2, Size::B2, u16);
+width!(W4, Size::B4, u32);
+width!(W8, Size::B8, u64);
+
+/// How a code's address is made up.
+pub trait Mode {
+    fn address(core: &Core, code: &Code) -> u64;
+}
+
+/// base + displacement
+pub struct Based;
+/// base + (index << shift) + displacement
+pub struct Indexed;
+/// segment + base + (index << shift) + displacement
+pub struct Segmented;
+
+impl Mode for Based {
+    #[inline(always)]
+    fn address(core: &Core, code: &Code) -> u64 {
+        reg(core, code.b).wrapping_add(code.displacement as u64)
+    }
+}
+
+impl Mode for Indexed {
+    #[inline(always)]
+    fn address(core: &Core, code: &Code) -> u64 {
+        let scaled = reg(core, code.c) << (code.d & 3);
+        Based::address(core, code).wrapping_add(scaled)
+    }
+}
+
+impl Mode for Segmented {
+    #[inline(always)]
+    fn address(core: &Core, code: &Code) -> u64 {
+        Indexed::address(core, code).wrapping_add(reg(core, code.e))
+    }
+}
+
+/// A two-operand function with the flags that its instruction defines.
+pub trait Function {
+    const FUNCTION: Binary;
+    const FLAGS: FlagKind;
+}
+
+macro_rules! function {
+    ($name:ident, $kind:expr) => {
+        pub struct $name;
+        impl Function for $name {
+            const FUNCTION: Binary = Binary::$name;
+            const FLAGS: FlagKind = $kind;
+        }
+    };
+}
+function!(Add, FlagKind::Add);
+function!(Sub, FlagKind::Sub);
+function!(And, FlagKind::Logic);
+function!(Or, FlagKind::Logic);
+function!(Xor, FlagKind::Logic);
+function!(Shl, FlagKind::Shl);
+function!(Shr, FlagKind::Shr);
+function!(Sar, FlagKind::Sar);
+
+/// A condition.
+pub trait Decision {
+    const CONDITION: Condition;
+}
+
+macro_rules! decision {
+    ($($name:ident)*) => {$(
+        pub struct $name;
+        impl Decision for $name {
+            const CONDITION: Condition = Condition::$name;
+        }
+    )*};
+}
+decision!(
+    Overflow NotOverflow Below AboveOrEqual Equal NotEqual BelowOrEqual Above Sign NotSign Parity NotParity
+    Less GreaterOrEqual LessOrEqual Greater
+);
+
+#[inline(always)]
+pub fn reg(core: &Core, slot: u8) -> u64 {
+    core.cpu.regs[slot as usize]
+}
+
+#[inline(always)]
+pub fn set_reg(core: &mut Core, slot: u8, value: u64) {
+    core.cpu.regs[slot as usize] = value;
+}
+
+/// Records what defines the flags. Only kinds that leave `c` alone.
+#[inline(always)]
+pub fn record(core: &mut Core, kind: FlagKind, size: Size, a: u64, b: u64) {
+    core.cpu.set(Reg::FLAG_KIND, flags::code(kind, size));
+    core.cpu.set(Reg::FLAG_A, a);
+    core.cpu.set(Reg::FLAG_B, b);
+}
+
+/// Computes a function and records its flags.
+#[inline(always)]
+pub fn compute<F: Function, W: Width>(core: &mut Core, a: u64, b: u64) -> u64 {
+    let result = values::binary(F::FUNCTION, W::SIZE, a, b);
+    match F::FLAGS {
+        FlagKind::Logic => record(core, FlagKind::Logic, W::SIZE, result, 0),
+        kind => record(core, kind, W::SIZE, a, b),
+    }
+    result
+}
+
+/// Whether the decision falls for yes after `cmp a, b`.
+#[inline(always)]
+pub fn compared<D: Decision, W: Width>(a: u64, b: u64) -> bool {
+    flags::compare(D::CONDITION, W::SIZE, a, b).unwrap_or_else(|| {
+        let code = flags::code(FlagKind::Sub, W::SIZE);
+        flags::FlagRecord { code, a, b, c: 0 }.holds(D::CONDITION)
+    })
+}
+
+/// Whether the decision falls for yes after a logic function with result `a`.
+#[inline(always)]
+pub fn compared_zero<D: Decision, W: Width>(a: u64) -> bool {
+    flags::compare_zero(D::CONDITION, W::SIZE, a).unwrap_or_else(|| {
+        let code = flags::code(FlagKind::Logic, W::SIZE);
+        flags::FlagRecord { code, a, b: 0, c: 0 }.holds(D::CONDITION)
+    })
+}

@@ -1,0 +1,413 @@
+//! The machine: state, time, and the run loop around the two executors.
+
+use crate::Cpu;
+use crate::block::{self, Block, CodeSpace, Edits, NoBlock};
+use crate::exec::{Context, Flow, Force, execute_instruction};
+use crate::fast::{Code, Exit, JumpCache};
+use crate::fault::{Fault, FaultKind, Stop, Unsupported};
+use crate::intervention::{Action, Intervention};
+use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
+use crate::observer::{Observer, Unwatched};
+use lift::{Op, Reg};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// An instant of a run: how many instructions have retired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub u64);
+
+/// The state that executors work on.
+#[repr(C)]
+pub struct Core {
+    pub cpu: Cpu,
+    /// The block being run, for the fast executor's handlers.
+    pub(crate) current: *const Block,
+    pub(crate) exit: Exit,
+    pub memory: Memory,
+    pub(crate) jumps: JumpCache,
+}
+
+/// A whole machine. Forking is cheap; moving is, too.
+pub struct Machine {
+    core: Box<Core>,
+    space: Arc<CodeSpace>,
+    /// The space holds code from writable pages and must not be shared.
+    private: bool,
+    pub time: Time,
+    /// What is still to be done differently, the earliest last.
+    pending: Vec<(Time, Action)>,
+}
+
+// SAFETY: the pointers in `Core` lead to blocks of `space`, which the machine keeps alive and which is safe
+// under threads.
+unsafe impl Send for Machine {}
+
+impl Deref for Machine {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl DerefMut for Machine {
+    fn deref_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+}
+
+impl Machine {
+    pub fn new(memory: Memory) -> Machine {
+        Machine {
+            core: Core::boxed(Cpu::default(), memory),
+            space: Arc::default(),
+            private: false,
+            time: Time(0),
+            pending: Vec::new(),
+        }
+    }
+
+    /// A clone that goes its own way. It takes `&mut self` because neither side may go on writing to
+    /// pages that both now own.
+    pub fn fork(&mut self) -> Machine {
+        let memory = self.core.memory.fork();
+        let space = match self.private {
+            true => Arc::new(CodeSpace::with_edits(self.space.edits().clone())),
+            false => Arc::clone(&self.space),
+        };
+        Machine {
+            core: Core::boxed(self.core.cpu.clone(), memory),
+            space,
+            private: self.private,
+            time: self.time,
+            pending: self.pending.clone(),
+        }
+    }
+
+    /// Alters the run from now on. What lies in the past has no effect.
+    pub fn intervene(&mut self, intervention: Intervention) {
+        match intervention {
+            Intervention::At(time, action) if time >= self.time => {
+                self.pending.push((time, action));
+                // Latest first; of two at one instant, the one that was asked for first comes first.
+                self.pending.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+            }
+            Intervention::At(..) => {}
+            Intervention::Always(address, edit) => {
+                let mut edits: Edits = self.space.edits().clone();
+                edits.insert(address, edit);
+                self.enter_space(CodeSpace::with_edits(edits));
+            }
+        }
+    }
+
+    /// Runs until `until`, a system call, or something that cannot go on.
+    pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Stop {
+        loop {
+            self.follow_code_changes();
+            let force = match self.act() {
+                Ok(force) => force,
+                Err(fault) => return self.fault(FaultKind::Memory(fault)),
+            };
+            if self.time >= until {
+                return Stop::Until;
+            }
+            let limit = match self.pending.last() {
+                Some(&(time, _)) => until.min(time),
+                None => until,
+            };
+            let stop = if force.is_some() {
+                self.step(observer, force)
+            } else if O::WATCHES {
+                self.run_watched(limit, observer)
+            } else {
+                self.run_fast(limit)
+            };
+            if let Some(stop) = stop {
+                return stop;
+            }
+        }
+    }
+
+    /// How many blocks have been lifted in the space of this machine.
+    pub fn block_count(&self) -> usize {
+        self.space.block_count()
+    }
+
+    /// A hash of all that a program can observe of this state: registers and memory.
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = self.memory.hash();
+        for word in self.cpu.visible() {
+            hash = (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 29;
+        }
+        hash
+    }
+
+    fn enter_space(&mut self, space: CodeSpace) {
+        self.space = Arc::new(space);
+        self.core.jumps.clear();
+    }
+
+    fn follow_code_changes(&mut self) {
+        let leave = match self.core.memory.take_code_change() {
+            CodeChange::None => false,
+            CodeChange::Added => Arc::strong_count(&self.space) > 1,
+            CodeChange::Changed => true,
+        };
+        if leave {
+            self.private = false;
+            self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+        }
+    }
+
+    /// Carries out the interventions that are due; what they force on the next instruction is returned.
+    fn act(&mut self) -> Result<Option<Force>, AccessFault> {
+        let mut force = None;
+        while let Some((_, action)) = self.pending.pop_if(|(time, _)| *time <= self.time) {
+            force = action.force().or(force);
+            match action {
+                Action::SetValue { reg, value } => self.core.cpu.set(reg, value),
+                Action::Poke { address, bytes } => self.core.memory.poke(address, &bytes)?,
+                Action::FlipBranch | Action::ForceCondition(_) => {}
+            }
+        }
+        Ok(force)
+    }
+
+    fn fault(&self, kind: FaultKind) -> Stop {
+        Stop::Fault(Fault { kind, rip: self.cpu.rip, time: self.time })
+    }
+
+    /// The block at rip.
+    fn block(&mut self) -> Result<*const Block, Stop> {
+        let rip = self.core.cpu.rip;
+        if let Some(block) = self.core.jumps.get(rip) {
+            return Ok(block);
+        }
+        let block = match self.space.block_at(rip, &self.core.memory) {
+            Ok(block) => block,
+            Err(NoBlock::Unfetchable(address)) => return Err(self.unfetchable(address)),
+        };
+        // SAFETY: blocks live as long as the space that this machine holds.
+        let pages = block::pages_of(unsafe { &*block });
+        let writable: Vec<u64> = pages.filter(|&page| self.is_writable(page)).collect();
+        if !writable.is_empty() && !self.private {
+            self.private = true;
+            self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+            return self.block();
+        }
+        for page in writable {
+            self.core.memory.mark_code(page);
+        }
+        self.core.jumps.set(rip, block);
+        Ok(block)
+    }
+
+    fn is_writable(&self, page: u64) -> bool {
+        self.memory.region_at(page).is_some_and(|region| region.permissions.write)
+    }
+
+    fn unfetchable(&self, address: u64) -> Stop {
+        let canonical = address < 1 << 47 || address >= (1u64 << 47).wrapping_neg();
+        if !canonical {
+            return self.fault(FaultKind::GeneralProtection);
+        }
+        let mapped = self.memory.region_at(address).is_some();
+        let cause = if mapped { Cause::Protected } else { Cause::Unmapped };
+        self.fault(FaultKind::Memory(AccessFault { address, access: Access::Execute, cause }))
+    }
+
+    /// One instruction, by the reference executor.
+    fn step<O: Observer>(&mut self, observer: &mut O, force: Option<Force>) -> Option<Stop> {
+        let block = match self.block() {
+            Ok(block) => block,
+            Err(stop) => return Some(stop),
+        };
+        // SAFETY: as above.
+        self.run_instructions(unsafe { &*block }, 0, 1, observer, force)
+    }
+
+    fn run_watched<O: Observer>(&mut self, limit: Time, observer: &mut O) -> Option<Stop> {
+        while self.time < limit {
+            let block = match self.block() {
+                Ok(block) => block,
+                Err(stop) => return Some(stop),
+            };
+            // SAFETY: as above.
+            let block = unsafe { &*block };
+            let count = (limit.0 - self.time.0).min(block.instructions.len() as u64) as usize;
+            if let Some(stop) = self.run_instructions(block, 0, count, observer, None) {
+                return Some(stop);
+            }
+            self.follow_code_changes();
+        }
+        None
+    }
+
+    /// Runs `count` instructions of a block from the `first` on, by the reference executor, or fewer if one
+    /// of them changes the code.
+    fn run_instructions<O: Observer>(
+        &mut self,
+        block: &Block,
+        first: usize,
+        count: usize,
+        observer: &mut O,
+        force: Option<Force>,
+    ) -> Option<Stop> {
+        for instruction in block.instructions.iter().skip(first).take(count) {
+            self.core.cpu.rip = instruction.address;
+            let ops = block.ops_of(instruction);
+            if O::WATCHES {
+                observer.instruction(self.time, instruction.address, ops, &self.core.cpu);
+            }
+            let mut cx = Context { observer, time: self.time, address: instruction.address, force };
+            let next = self.next_address(block, instruction);
+            let (flow, wrote_code) = match self.core.execute(ops, &mut cx) {
+                Ok(done) => done,
+                Err(kind) => return Some(self.fault(kind)),
+            };
+            match flow {
+                Flow::Next => self.core.cpu.rip = next,
+                Flow::Goto(target) => self.core.cpu.rip = target,
+                Flow::Syscall => return Some(self.enter_kernel(next, observer)),
+                Flow::Unsupported => return Some(self.unsupported()),
+            }
+            self.time.0 += 1;
+            if wrote_code {
+                break;
+            }
+        }
+        None
+    }
+
+    fn next_address(&self, block: &Block, instruction: &block::Instruction) -> u64 {
+        let index = block.instructions.partition_point(|other| other.address <= instruction.address);
+        block.instructions.get(index).map_or(block.end, |next| next.address)
+    }
+
+    /// Retires a syscall instruction: it leaves its return address in rcx and the flags in r11.
+    fn enter_kernel<O: Observer>(&mut self, next: u64, observer: &mut O) -> Stop {
+        observer.syscall(self.time, &self.core.cpu);
+        let cpu = &mut self.core.cpu;
+        cpu.rip = next;
+        cpu.set(Reg::RCX, next);
+        cpu.set(Reg::R11, cpu.rflags());
+        self.time.0 += 1;
+        Stop::Syscall
+    }
+
+    fn unsupported(&self) -> Stop {
+        let address = self.cpu.rip;
+        let mut bytes = [0; lift::MAX_INSTRUCTION];
+        let available = self.memory.fetch(address, &mut bytes);
+        let described = lift::describe(&bytes[..available], address);
+        Stop::Unsupported(Unsupported {
+            address,
+            bytes: bytes[..described.length].to_vec(),
+            text: described.text,
+            features: described.features,
+        })
+    }
+
+    /// Runs by the fast executor. It only ever stops between instructions.
+    fn run_fast(&mut self, limit: Time) -> Option<Stop> {
+        let mut block = match self.block() {
+            Ok(block) => block,
+            Err(stop) => return Some(stop),
+        };
+        loop {
+            // SAFETY: `block` comes from this machine's space, which does not change within this loop.
+            let current = unsafe { &*block };
+            let length = current.instructions.len() as u64;
+            if limit.0 - self.time.0 < length {
+                self.core.cpu.rip = current.start;
+                let left = (limit.0 - self.time.0) as usize;
+                return self.run_instructions(current, 0, left, &mut Unwatched, None);
+            }
+            self.core.current = block;
+            // SAFETY: a block's code ends in a code that returns.
+            let next = unsafe { exec_block(&mut self.core, current) };
+            if !next.is_null() {
+                self.time.0 += length;
+                block = next;
+                continue;
+            }
+            match self.core.exit {
+                Exit::Link(side) => {
+                    self.time.0 += length;
+                    self.core.cpu.rip = current.targets[side as usize];
+                    let space = Arc::as_ptr(&self.space);
+                    block = match self.block() {
+                        Ok(block) => block,
+                        Err(stop) => return Some(stop),
+                    };
+                    // Code from a writable page makes the machine leave its space, and `current` with it.
+                    if std::ptr::eq(space, Arc::as_ptr(&self.space)) {
+                        current.links[side as usize].store(block.cast_mut(), Relaxed);
+                    }
+                }
+                Exit::Indirect => {
+                    self.time.0 += length;
+                    block = match self.block() {
+                        Ok(block) => block,
+                        Err(stop) => return Some(stop),
+                    };
+                }
+                Exit::Bail(code) => return self.leave_block(current, code),
+            }
+        }
+    }
+
+    /// A handler gave up before an instruction: that one is done by the reference executor.
+    fn leave_block(&mut self, block: &Block, code: *const Code) -> Option<Stop> {
+        // SAFETY: `code` points into the block's code.
+        let index = unsafe { code.offset_from(block.code.as_ptr()) } as usize;
+        let origin = block.origins.get(index).copied().unwrap_or(0) as usize;
+        self.time.0 += origin as u64;
+        if let Some(instruction) = block.instructions.get(origin) {
+            self.core.cpu.rip = instruction.address;
+        }
+        self.run_instructions(block, origin, 1, &mut Unwatched, None)
+    }
+}
+
+/// Runs a block's code by its handlers.
+///
+/// # Safety
+/// `core.current` must be the block, and its space must be alive.
+#[inline(always)]
+unsafe fn exec_block(core: &mut Core, block: &Block) -> *const Block {
+    let first = block.code.as_ptr();
+    // SAFETY: every block has at least one code.
+    unsafe { ((*first).handler)(core, first) }
+}
+
+impl Core {
+    /// Runs an instruction's ops, and says whether they wrote to code that had been lifted. Such a write is
+    /// refused at first; with the mark taken off the page, the instruction starts again.
+    fn execute<O: Observer>(&mut self, ops: &[Op], cx: &mut Context<O>) -> Result<(Flow, bool), FaultKind> {
+        let mut wrote_code = false;
+        loop {
+            match execute_instruction(self, ops, cx) {
+                Ok(flow) => return Ok((flow, wrote_code)),
+                Err(FaultKind::Memory(AccessFault { address, cause: Cause::CodePage, .. })) => {
+                    self.memory.unmark_code(address);
+                    wrote_code = true;
+                }
+                Err(kind) => return Err(kind),
+            }
+        }
+    }
+
+    fn boxed(cpu: Cpu, memory: Memory) -> Box<Core> {
+        Box::new(Core {
+            cpu,
+            memory,
+            jumps: JumpCache::default(),
+            current: std::ptr::null(),
+            exit: Exit::Indirect,
+        })
+    }
+}

@@ -1,0 +1,331 @@
+//! Loads and stores, the bulk accesses of kernel and debugger, and the slow paths behind them.
+
+use super::code::Code;
+use super::page::{Page, zero_page};
+use super::regions::{Region, Regions};
+use super::tree::is_unique;
+use super::{Access, AccessFault, Cause, Memory, PAGE_MASK, PAGE_SIZE, absence};
+use std::ops::Range;
+
+/// The unsigned integers, which is what the guest's instructions load and store.
+pub trait Scalar: Copy + sealed::Sealed {
+    /// Itself in little-endian order; its own inverse.
+    fn little_endian(self) -> Self;
+}
+
+mod sealed {
+    /// Only for types for which every pattern of bits is a value and which have no padding.
+    pub trait Sealed: Default {}
+}
+
+macro_rules! scalars {
+    ($($name:ident)*) => {$(
+        impl sealed::Sealed for $name {}
+        impl Scalar for $name {
+            #[inline(always)]
+            fn little_endian(self) -> $name {
+                self.to_le()
+            }
+        }
+    )*};
+}
+scalars!(u8 u16 u32 u64 u128);
+
+/// On whose behalf bytes are written.
+#[derive(Copy, Clone, PartialEq)]
+enum Writer {
+    /// Obeys permissions, and must not touch marked code.
+    Guest,
+    /// Obeys permissions.
+    Kernel,
+    Debugger,
+}
+
+impl Memory {
+    #[inline(always)]
+    pub fn load<T: Scalar>(&mut self, address: u64) -> Result<T, AccessFault> {
+        match self.read_tlb.hit(address, size_of::<T>() as u64) {
+            // SAFETY: all the bytes lie in a page that the TLB knows, so they are alive; nobody writes to
+            // them during this exclusive borrow; every pattern of bits is a value of `T`.
+            Some(host) => Ok(unsafe { host.cast::<T>().read_unaligned() }.little_endian()),
+            None => self.load_slowly(address),
+        }
+    }
+
+    /// Stores all of `value` or, if that faults, nothing.
+    #[inline(always)]
+    pub fn store<T: Scalar>(&mut self, address: u64, value: T) -> Result<(), AccessFault> {
+        match self.write_tlb.hit(address, size_of::<T>() as u64) {
+            Some(host) => {
+                // SAFETY: all the bytes lie in a page that the write side of the TLB knows, so they are alive
+                // and this memory, borrowed exclusively, is their only owner.
+                unsafe { host.cast::<T>().write_unaligned(value.little_endian()) };
+                Ok(())
+            }
+            None => self.store_slowly(address, value),
+        }
+    }
+
+    /// A load from a page that the TLB knows, or `None`: the fast executor's path, without the slow one in
+    /// its way.
+    #[inline(always)]
+    pub fn load_known<T: Scalar>(&mut self, address: u64) -> Option<T> {
+        let host = self.read_tlb.hit(address, size_of::<T>() as u64)?;
+        // SAFETY: as in `load`.
+        Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
+    }
+
+    /// A store to a page that the TLB knows, or `None` with nothing done.
+    #[inline(always)]
+    pub fn store_known<T: Scalar>(&mut self, address: u64, value: T) -> Option<()> {
+        let host = self.write_tlb.hit(address, size_of::<T>() as u64)?;
+        // SAFETY: as in `store`.
+        unsafe { host.cast::<T>().write_unaligned(value.little_endian()) };
+        Some(())
+    }
+
+    /// Makes the page of `address` known to loads, if the guest may read there.
+    pub fn know_readable(&mut self, address: u64) -> Result<(), AccessFault> {
+        self.readable(address).map(|_| ())
+    }
+
+    /// Makes the page of `address` known to stores, if the guest may write there.
+    pub fn know_writable(&mut self, address: u64) -> Result<(), AccessFault> {
+        self.writable(Writer::Guest, address).map(|_| ())
+    }
+
+    /// Fills `buffer` from `address` on, as the guest or the kernel may. After a fault, the bytes before the
+    /// one at fault have been filled.
+    pub fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), AccessFault> {
+        for (address, range) in pieces(address, buffer.len()) {
+            let host = self.readable(address)?;
+            if let Some(part) = buffer.get_mut(range) {
+                // SAFETY: a piece lies within one page, which is alive; `buffer` is no guest memory.
+                unsafe { part.as_mut_ptr().copy_from_nonoverlapping(host, part.len()) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all of `buffer` as the guest or the kernel may or, if that faults, nothing. Marks on code pages
+    /// are taken off.
+    pub fn write(&mut self, address: u64, buffer: &[u8]) -> Result<(), AccessFault> {
+        self.write_as(Writer::Kernel, address, buffer)
+    }
+
+    /// Writes all of `buffer` whatever the permissions are or, if not all of it is mapped, nothing.
+    pub fn poke(&mut self, address: u64, buffer: &[u8]) -> Result<(), AccessFault> {
+        self.write_as(Writer::Debugger, address, buffer)
+    }
+
+    /// The bytes from `address` up to a zero byte, without it. If there is none in `max` bytes, these.
+    pub fn read_cstr(&mut self, address: u64, max: usize) -> Result<Vec<u8>, AccessFault> {
+        let mut text = Vec::new();
+        for (address, range) in pieces(address, max) {
+            let host = self.readable(address)?;
+            // SAFETY: a piece lies within one page, which is alive and not written while this is borrowed.
+            let part = unsafe { std::slice::from_raw_parts(host, range.len()) };
+            match part.iter().position(|&byte| byte == 0) {
+                Some(length) => {
+                    text.extend_from_slice(&part[..length]);
+                    break;
+                }
+                None => text.extend_from_slice(part),
+            }
+        }
+        Ok(text)
+    }
+
+    /// Fills `buffer` with what is mapped from `address` on, whatever the permissions are, and says how many
+    /// bytes that is. Changes nothing.
+    pub fn peek(&self, address: u64, buffer: &mut [u8]) -> usize {
+        self.copy_out(address, buffer, |_| true)
+    }
+
+    /// Fills `buffer` with the executable bytes from `address` on, and says how many there are.
+    pub fn fetch(&self, address: u64, buffer: &mut [u8]) -> usize {
+        self.copy_out(address, buffer, |region| region.permissions.execute)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_slowly<T: Scalar>(&mut self, address: u64) -> Result<T, AccessFault> {
+        let mut value = T::default();
+        // SAFETY: a scalar may hold any bytes.
+        let bytes = unsafe { std::slice::from_raw_parts_mut((&raw mut value).cast::<u8>(), size_of::<T>()) };
+        self.read(address, bytes).map_err(|fault| fault.of_whole_access(address, size_of::<T>()))?;
+        Ok(value.little_endian())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_slowly<T: Scalar>(&mut self, address: u64, value: T) -> Result<(), AccessFault> {
+        let value = value.little_endian();
+        // SAFETY: a scalar has no padding.
+        let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
+        let written = self.write_as(Writer::Guest, address, bytes);
+        written.map_err(|fault| fault.of_whole_access(address, size_of::<T>()))
+    }
+
+    fn write_as(&mut self, writer: Writer, address: u64, buffer: &[u8]) -> Result<(), AccessFault> {
+        // One page is prepared and written in one go. For more, all are checked before any is touched.
+        if pieces(address, buffer.len()).nth(1).is_some() {
+            self.check_write(writer, address, buffer.len())?;
+        }
+        for (address, range) in pieces(address, buffer.len()) {
+            let host = self.writable(writer, address)?;
+            if let Some(part) = buffer.get(range) {
+                // SAFETY: a piece lies within one page, which was just opened for writing.
+                unsafe { host.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the byte at `address` can be read.
+    fn readable(&mut self, address: u64) -> Result<*const u8, AccessFault> {
+        if let Some(host) = self.read_tlb.hit(address, 1) {
+            return Ok(host);
+        }
+        let fault = |cause| AccessFault { address, access: Access::Read, cause };
+        let region = self.regions.at(address).ok_or_else(|| fault(absence(address)))?;
+        if !region.permissions.readable() {
+            return Err(fault(Cause::Protected));
+        }
+        let page = address & PAGE_MASK;
+        let host = match self.tree.get(page / PAGE_SIZE) {
+            Some(present) => present.host(),
+            None if region.backing_at(page).is_empty() => zero_page(),
+            None if self.resident >= self.limit => return Err(fault(Cause::OutOfMemory)),
+            None => {
+                let fresh = fresh_page(region, page);
+                let host = fresh.host();
+                *self.tree.slot_for_unwritten(page / PAGE_SIZE) = Some(fresh);
+                self.resident += 1;
+                host
+            }
+        };
+        self.read_tlb.set(page, host);
+        Ok(host.wrapping_add((address - page) as usize))
+    }
+
+    /// Opens the page of `address` for writing, and says where the byte at `address` is.
+    fn writable(&mut self, writer: Writer, address: u64) -> Result<*mut u8, AccessFault> {
+        if let Some(host) = self.write_tlb.hit(address, 1)
+            && writer != Writer::Debugger
+        {
+            return Ok(host);
+        }
+        let region = permitted(&self.regions, &self.code, writer, address)?;
+        let page = address & PAGE_MASK;
+        if self.resident >= self.limit && self.tree.get(page / PAGE_SIZE).is_none() {
+            return Err(fault(address, Cause::OutOfMemory));
+        }
+        if self.code.unmark(page) || (writer == Writer::Debugger && region.permissions.execute) {
+            self.code.changed();
+        }
+        let slot = self.tree.slot_for_written(page / PAGE_SIZE);
+        let present = match slot {
+            Some(shared) => {
+                if !is_unique(shared) {
+                    *shared = shared.copy();
+                }
+                shared
+            }
+            None => {
+                self.resident += 1;
+                slot.insert(fresh_page(region, page))
+            }
+        };
+        let host = present.open();
+        // Reads went to the page of zeros or to the page that was shared until now.
+        self.read_tlb.replace(page, host);
+        if writer != Writer::Debugger {
+            self.write_tlb.set(page, host);
+        }
+        Ok(host.wrapping_add((address - page) as usize))
+    }
+
+    /// Whether a write would succeed, over several pages.
+    fn check_write(&self, writer: Writer, address: u64, length: usize) -> Result<(), AccessFault> {
+        let mut room = self.limit.saturating_sub(self.resident);
+        for (address, _) in pieces(address, length) {
+            permitted(&self.regions, &self.code, writer, address)?;
+            if self.tree.get(address / PAGE_SIZE).is_none() {
+                room = room.checked_sub(1).ok_or_else(|| fault(address, Cause::OutOfMemory))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_out(&self, address: u64, buffer: &mut [u8], allowed: impl Fn(&Region) -> bool) -> usize {
+        let mut copied = 0;
+        for (address, range) in pieces(address, buffer.len()) {
+            let Some(region) = self.regions.at(address).filter(|region| allowed(region)) else { break };
+            let Some(part) = buffer.get_mut(range) else { break };
+            let content = match self.tree.get(address / PAGE_SIZE) {
+                Some(page) => &page.bytes()[(address % PAGE_SIZE) as usize..],
+                None => region.backing_at(address),
+            };
+            let (head, tail) = part.split_at_mut(part.len().min(content.len()));
+            head.copy_from_slice(&content[..head.len()]);
+            tail.fill(0);
+            copied += part.len();
+        }
+        copied
+    }
+}
+
+impl AccessFault {
+    /// That an address is canonical is checked for all bytes of an access before any is looked for.
+    fn of_whole_access(self, address: u64, size: usize) -> AccessFault {
+        let last = address.wrapping_add(size as u64 - 1);
+        match absence(last) {
+            Cause::NonCanonical if self.cause == Cause::Unmapped => {
+                AccessFault { cause: Cause::NonCanonical, ..self }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The region of `address`, if `writer` may write there.
+fn permitted<'a>(
+    regions: &'a Regions,
+    code: &Code,
+    writer: Writer,
+    address: u64,
+) -> Result<&'a Region, AccessFault> {
+    let region = regions.at(address).ok_or_else(|| fault(address, absence(address)))?;
+    if writer != Writer::Debugger && !region.permissions.write {
+        return Err(fault(address, Cause::Protected));
+    }
+    if writer == Writer::Guest && code.is_marked(address & PAGE_MASK) {
+        return Err(fault(address, Cause::CodePage));
+    }
+    Ok(region)
+}
+
+/// A page as the region's backing has it.
+fn fresh_page(region: &Region, page: u64) -> std::sync::Arc<Page> {
+    let content = region.backing_at(page);
+    Page::filled(|bytes| bytes[..content.len()].copy_from_slice(content))
+}
+
+#[cold]
+fn fault(address: u64, cause: Cause) -> AccessFault {
+    AccessFault { address, access: Access::Write, cause }
+}
+
+/// Splits an access at page boundaries: the address of each piece, and which of the bytes it covers. At the
+/// very top of the address space it goes on at zero, but nothing is ever mapped at the top.
+fn pieces(address: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let here = address.wrapping_add(done as u64);
+        let size = ((PAGE_SIZE - here % PAGE_SIZE) as usize).min(length - done);
+        let range = done..done + size;
+        done += size;
+        (size > 0).then_some((here, range))
+    })
+}

@@ -1,0 +1,150 @@
+//! The software TLB: what makes a guest access cost a compare and an add.
+//!
+//! Walking the page tree and searching the regions for every load would dominate the run, so the pages in
+//! use are remembered in a small direct-mapped array. An entry is trusted without any further check:
+//! whoever moves, shares or protects a page must drop its entry first. Tags are atomic so that [`Tlb::clear`]
+//! works through a shared reference; that is what lets a memory be forked and hashed without exclusive access.
+//! An access has exclusive access and reads them plainly.
+
+use super::{PAGE_MASK, PAGE_SIZE};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// A reach of 4 MiB, in 16 KiB: larger tables cost more to clear at each fork than they save in misses.
+const ENTRIES: usize = 1024;
+
+/// No page address equals this, since page addresses are multiples of the page size.
+const NO_PAGE: u64 = u64::MAX;
+
+#[repr(C)]
+pub(super) struct Tlb {
+    entries: [Entry; ENTRIES],
+    /// Whether anything was remembered since it was last cleared; else there is nothing to clear.
+    used: AtomicBool,
+}
+
+/// `addend` plus a guest address in the page `tag` is the host address. Aligned to lie in one cache line.
+#[repr(C, align(16))]
+struct Entry {
+    tag: AtomicU64,
+    addend: *mut u8,
+}
+
+// SAFETY: the pointers lead to pages that the memory which owns this TLB keeps alive, so they are good
+// wherever that memory is moved to. They change under `&mut self` only, and the tags are atomic.
+unsafe impl Send for Tlb {}
+// SAFETY: as above; through a shared reference an entry can only be read or invalidated atomically.
+unsafe impl Sync for Tlb {}
+
+impl Tlb {
+    #[inline]
+    pub fn new() -> Tlb {
+        // All bytes of an empty entry are alike, which lets the compiler fill the array in the fastest way.
+        let nowhere = std::ptr::without_provenance_mut(usize::MAX);
+        let empty = |_| Entry { tag: AtomicU64::new(NO_PAGE), addend: nowhere };
+        Tlb { entries: std::array::from_fn(empty), used: AtomicBool::new(false) }
+    }
+
+    /// The host address of `size` bytes at `address`, if they lie in one known page.
+    ///
+    /// The entry is chosen by the page of the first byte and compared with the page of the last one. A
+    /// page's entry is never that of its neighbour, so an access that crosses pages misses; neither is the
+    /// last page's entry that of page zero, so an access that wraps around misses too.
+    #[inline(always)]
+    pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        let entry = &mut self.entries[index(address)];
+        let last_page = address.wrapping_add(size - 1) & PAGE_MASK;
+        if *entry.tag.get_mut() == last_page {
+            Some(entry.addend.wrapping_add(address as usize))
+        } else {
+            None
+        }
+    }
+
+    /// Remembers that the page at guest address `page` lies at `host`.
+    pub fn set(&mut self, page: u64, host: *mut u8) {
+        let entry = &mut self.entries[index(page)];
+        *entry.tag.get_mut() = page;
+        entry.addend = host.wrapping_sub(page as usize);
+        *self.used.get_mut() = true;
+    }
+
+    /// Like [`Tlb::set`], but only if the page is remembered already.
+    pub fn replace(&mut self, page: u64, host: *mut u8) {
+        if self.hit(page, 1).is_some() {
+            self.set(page, host);
+        }
+    }
+
+    /// Drops the pages of a page-aligned range.
+    pub fn forget(&mut self, start: u64, end: u64) {
+        if end.saturating_sub(start) / PAGE_SIZE >= ENTRIES as u64 {
+            return self.clear();
+        }
+        let mut page = start;
+        while page < end {
+            if self.hit(page, 1).is_some() {
+                *self.entries[index(page)].tag.get_mut() = NO_PAGE;
+            }
+            page += PAGE_SIZE;
+        }
+    }
+
+    /// Drops everything.
+    pub fn clear(&self) {
+        if self.used.load(Relaxed) {
+            for entry in &self.entries {
+                entry.tag.store(NO_PAGE, Relaxed);
+            }
+            self.used.store(false, Relaxed);
+        }
+    }
+}
+
+#[inline(always)]
+fn index(address: u64) -> usize {
+    (address / PAGE_SIZE) as usize % ENTRIES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(value: usize) -> *mut u8 {
+        std::ptr::without_provenance_mut(value)
+    }
+
+    #[test]
+    fn an_access_that_crosses_into_a_known_page_misses() {
+        let mut tlb = Tlb::new();
+        tlb.set(0x5000, host(0x9_0000));
+        tlb.set(0x6000, host(0x8_0000));
+        assert_eq!(tlb.hit(0x5ff8, 8), Some(host(0x9_0ff8)));
+        assert_eq!(tlb.hit(0x5ff9, 8), None);
+        assert_eq!(tlb.hit(0x6000, 8), Some(host(0x8_0000)));
+    }
+
+    #[test]
+    fn an_access_that_wraps_around_misses_even_if_page_zero_is_known() {
+        let mut tlb = Tlb::new();
+        assert_eq!(tlb.hit(0, 1), None);
+        tlb.set(0, host(0x9_0000));
+        assert_eq!(tlb.hit(0, 1), Some(host(0x9_0000)));
+        assert_eq!(tlb.hit(u64::MAX, 1), None);
+        assert_eq!(tlb.hit(u64::MAX, 2), None);
+        assert_eq!(tlb.hit(u64::MAX - 2, 16), None);
+    }
+
+    #[test]
+    fn pages_that_share_an_entry_are_told_apart() {
+        let mut tlb = Tlb::new();
+        let (one, other) = (0x1000, 0x1000 + ENTRIES as u64 * PAGE_SIZE);
+        tlb.set(one, host(0x9_0000));
+        assert_eq!(tlb.hit(other, 1), None);
+        tlb.replace(other, host(0x7_0000));
+        assert_eq!(tlb.hit(one, 1), Some(host(0x9_0000)));
+        tlb.forget(other, other + PAGE_SIZE);
+        assert_eq!(tlb.hit(one, 1), Some(host(0x9_0000)));
+        tlb.forget(one, one + PAGE_SIZE);
+        assert_eq!(tlb.hit(one, 1), None);
+    }
+}

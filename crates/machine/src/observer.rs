@@ -1,0 +1,34 @@
+//! Observers: what a run can be watched by. An observer is a type parameter of the run, so a run
+//! that nobody watches pays nothing.
+
+use crate::{Cpu, Time};
+use lift::Op;
+
+/// Called during a watched run. Addresses and times are those of the instruction at hand.
+pub trait Observer {
+    /// Whether anything is called at all. A run with an observer that doesn't watch uses the
+    /// fast executor.
+    const WATCHES: bool = true;
+
+    /// Before an instruction; `cpu` is the state before it.
+    fn instruction(&mut self, _time: Time, _address: u64, _ops: &[Op], _cpu: &Cpu) {}
+    /// Before an op; `cpu` holds its inputs.
+    fn op(&mut self, _op: &Op, _cpu: &Cpu) {}
+    /// Memory was read.
+    fn load(&mut self, _address: u64, _bytes: u64) {}
+    /// Memory was written.
+    fn store(&mut self, _address: u64, _bytes: u64) {}
+    /// A condition was used, by a jump, a set or a move.
+    fn condition(&mut self, _time: Time, _address: u64, _holds: bool) {}
+    fn call(&mut self, _time: Time, _target: u64, _return_address: u64) {}
+    fn ret(&mut self, _time: Time, _target: u64) {}
+    /// The system call instruction retired; the kernel acts next.
+    fn syscall(&mut self, _time: Time, _cpu: &Cpu) {}
+}
+
+/// Nobody watches.
+pub struct Unwatched;
+
+impl Observer for Unwatched {
+    const WATCHES: bool = false;
+}

@@ -1,0 +1,141 @@
+//! ptrace(2) as safe functions, as far as lock-step needs it.
+//!
+//! All `unsafe` of the native side is in this file. Linux ties a traced process to the *thread*
+//! that traces it; [`super::run`] therefore gives each run a thread of its own.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+pub use libc::{user_fpregs_struct, user_regs_struct};
+
+/// A process id as ptrace(2) and waitpid(2) want it.
+pub type Pid = libc::pid_t;
+
+/// Why a traced process stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A signal is about to be delivered; SIGTRAP after a single step.
+    Stopped(i32),
+    Exited(i32),
+    Killed(i32),
+}
+
+/// What a signal says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalInfo {
+    pub code: i32,
+    /// The faulting address, for the signals that have one.
+    pub address: u64,
+}
+
+/// Lets the command ask to be traced, without address randomisation, before it executes.
+pub fn trace_on_exec(command: &mut Command) {
+    // SAFETY: the closure calls only async-signal-safe functions and allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            // A sandbox may forbid this. Addresses are copied from the child, so randomised ones
+            // work as well; the runs only look less alike.
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+}
+
+/// The traced process dies with its tracer.
+pub fn kill_with_tracer(pid: Pid) -> io::Result<()> {
+    request(libc::PTRACE_SETOPTIONS, pid, libc::PTRACE_O_EXITKILL as u64)
+}
+
+/// Executes one instruction; its end is reported by [`wait`].
+pub fn single_step(pid: Pid) -> io::Result<()> {
+    request(libc::PTRACE_SINGLESTEP, pid, 0)
+}
+
+pub fn wait(pid: Pid) -> io::Result<Wait> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is a valid place for the result.
+        let got = unsafe { libc::waitpid(pid, &mut status, libc::__WALL) };
+        if got == pid {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(if libc::WIFSTOPPED(status) {
+        Wait::Stopped(libc::WSTOPSIG(status))
+    } else if libc::WIFEXITED(status) {
+        Wait::Exited(libc::WEXITSTATUS(status))
+    } else {
+        Wait::Killed(libc::WTERMSIG(status))
+    })
+}
+
+pub fn registers(pid: Pid) -> io::Result<user_regs_struct> {
+    // SAFETY: the request fills exactly this structure.
+    unsafe { fetch(libc::PTRACE_GETREGS, pid) }
+}
+
+pub fn set_registers(pid: Pid, registers: &user_regs_struct) -> io::Result<()> {
+    request(libc::PTRACE_SETREGS, pid, std::ptr::from_ref(registers) as u64)
+}
+
+/// The FXSAVE image: x87, XMM, MXCSR.
+pub fn float_registers(pid: Pid) -> io::Result<user_fpregs_struct> {
+    // SAFETY: the request fills exactly this structure.
+    unsafe { fetch(libc::PTRACE_GETFPREGS, pid) }
+}
+
+/// Of the signal that the process is stopped for.
+pub fn signal_info(pid: Pid) -> io::Result<SignalInfo> {
+    // SAFETY: the request fills exactly this structure; `si_addr` reads a word of it that is
+    // initialised whatever the signal is.
+    unsafe {
+        let info: libc::siginfo_t = fetch(libc::PTRACE_GETSIGINFO, pid)?;
+        Ok(SignalInfo { code: info.si_code, address: info.si_addr() as u64 })
+    }
+}
+
+/// Keeps this thread, and the processes that it will start, on one processor: a stop then needs
+/// no interrupt to another one, and costs a quarter.
+pub fn pin_to_one_processor() -> io::Result<()> {
+    // SAFETY: `set` is plain data, large enough for the processor numbers that the kernel gives.
+    unsafe {
+        let processor = libc::sched_getcpu();
+        if !(0..libc::CPU_SETSIZE).contains(&processor) {
+            return Err(io::Error::last_os_error());
+        }
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor as usize, &mut set);
+        if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+fn request(request: libc::c_uint, pid: Pid, data: u64) -> io::Result<()> {
+    // SAFETY: callers pass a flag word or the address of a live structure of the right type that
+    // the kernel only reads.
+    let result = unsafe { libc::ptrace(request, pid, 0u64, data) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// # Safety
+/// The request must fill a whole `T`.
+unsafe fn fetch<T>(request: libc::c_uint, pid: Pid) -> io::Result<T> {
+    let mut place = MaybeUninit::<T>::zeroed();
+    // SAFETY: `place` is large enough for what the request writes, by this function's contract.
+    if unsafe { libc::ptrace(request, pid, 0u64, place.as_mut_ptr()) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: filled by the request.
+    Ok(unsafe { place.assume_init() })
+}

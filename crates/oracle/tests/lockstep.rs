@@ -1,0 +1,163 @@
+//! Real programs in lock-step with the processor.
+//!
+//! Three of them always; with WHYDUNIT_LONG set, ten, and more of each.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use oracle::lockstep::{self, Command, End, Failure};
+
+const SHORT: u64 = 300_000;
+const LONG: u64 = 1_000_000;
+
+/// A program to step.
+struct Guest<'a> {
+    argv: &'a [&'a str],
+    stdin: &'a [u8],
+    /// What it exits with, if it gets that far.
+    status: i32,
+}
+
+impl<'a> Guest<'a> {
+    fn new(argv: &'a [&'a str]) -> Guest<'a> {
+        Guest { argv, stdin: b"", status: 0 }
+    }
+
+    fn stdin(self, stdin: &'a [u8]) -> Guest<'a> {
+        Guest { stdin, ..self }
+    }
+
+    fn status(self, status: i32) -> Guest<'a> {
+        Guest { status, ..self }
+    }
+
+    /// Fails on any difference, and on an instruction that the machine lacks.
+    fn agrees(self) {
+        let name = self.argv[0];
+        let command = Command {
+            argv: self.argv.iter().map(Into::into).collect(),
+            env: vec!["LC_ALL=C".into(), "PATH=/usr/bin:/bin".into()],
+            cwd: inputs(),
+            stdin: self.stdin.to_vec(),
+        };
+        let limit = if long_mode() { LONG } else { SHORT };
+        match lockstep::run(&command, limit) {
+            Ok(report) => {
+                let complete = report.end == End::Limit || report.end == End::Exited(self.status);
+                assert!(complete, "{name} did not end as it does natively: {report}");
+                assert!(report.steps >= limit / 10, "{name} ended too soon to prove much: {report}");
+                println!("{name} {report}");
+            }
+            Err(Failure::NotPermitted(reason)) => skip(name, &reason),
+            Err(failure) => panic!("{name}: {failure}"),
+        }
+    }
+
+    fn agrees_in_long_mode(self) {
+        if long_mode() {
+            self.agrees();
+        }
+    }
+}
+
+fn long_mode() -> bool {
+    std::env::var_os("WHYDUNIT_LONG").is_some()
+}
+
+/// Past the test runner's capture, and into a file that `./test` shows: a skip is no pass.
+fn skip(name: &str, reason: &str) {
+    let line = format!("SKIPPED lock-step of {name}: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("SKIPPED");
+    if let Ok(mut list) = fs::File::options().create(true).append(true).open(list) {
+        let _ = list.write_all(line.as_bytes());
+    }
+}
+
+/// A directory with files for the programs to work on, the same in every run.
+fn inputs() -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lockstep-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    // Written aside and renamed: tests of one process share the directory.
+    for (name, content) in [("words", words(0)), ("other", words(17))] {
+        let aside = directory.join(format!("{name}.{:?}", std::thread::current().id()));
+        fs::write(&aside, content).unwrap();
+        fs::rename(&aside, directory.join(name)).unwrap();
+    }
+    directory
+}
+
+/// Lines of words and numbers, some of them alike; `skew` changes a few.
+fn words(skew: u64) -> String {
+    const WORDS: [&str; 12] = [
+        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu",
+    ];
+    let mut text = String::new();
+    let mut seed = 42u64;
+    for line in 0..400u64 {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let pick = |shift: u32| WORDS[(seed >> shift) as usize % WORDS.len()];
+        let number = (seed >> 33) % 10_000 + if line % 50 == 7 { skew } else { 0 };
+        text.push_str(&format!("{} {} {number} {}\n", pick(20), pick(30), pick(40)));
+    }
+    text
+}
+
+#[test]
+fn grep_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/grep", "-n", "-E", "(alpha|mu) .*[0-9]{3} (eta|zeta)", "words"]).agrees();
+}
+
+#[test]
+fn sort_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/sort", "-k3,3n", "-k1,1", "words"]).agrees();
+}
+
+#[test]
+fn gzip_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/gzip", "-9", "-c"]).stdin(words(3).as_bytes()).agrees();
+}
+
+#[test]
+fn sed_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/sed", "-E", "s/([a-z]+) ([a-z]+)/\\2-\\1/g; /^mu/d", "words"])
+        .agrees_in_long_mode();
+}
+
+#[test]
+fn bzip2_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/bzip2", "-c"]).stdin(words(5).as_bytes()).agrees_in_long_mode();
+}
+
+#[test]
+fn awk_agrees_with_the_processor() {
+    let program = "{ sum[$1] += $3 / 7; n++ } END { for (w in sum) printf \"%s %.6f\\n\", w, sum[w] / n }";
+    Guest::new(&["/usr/bin/mawk", program, "words"]).agrees_in_long_mode();
+}
+
+#[test]
+fn diff_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/diff", "-u", "words", "other"]).status(1).agrees_in_long_mode();
+}
+
+#[test]
+fn md5sum_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/md5sum", "words", "other"]).agrees_in_long_mode();
+}
+
+#[test]
+fn od_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/od", "-A", "x", "-t", "x1z", "-t", "d4", "words"]).agrees_in_long_mode();
+}
+
+#[test]
+fn find_agrees_with_the_processor() {
+    Guest::new(&["/usr/bin/find", "/etc", "-name", "*.conf", "-newer", "/etc/passwd"]).agrees_in_long_mode();
+}
+
+#[test]
+fn m4_agrees_with_the_processor() {
+    let input = b"define(`f', `ifelse($1, 0, 1, `eval($1 * f(decr($1)))')')f(9) f(10)\n";
+    Guest::new(&["/usr/bin/m4"]).stdin(input).agrees_in_long_mode();
+}

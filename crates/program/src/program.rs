@@ -1,0 +1,169 @@
+//! The objects of one guest together, and the questions that can be asked about them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use machine::Backing;
+
+use crate::demangle::demangle;
+use crate::lines::{Position, SourceFrame};
+use crate::mapping::{self, Mapping, Placed};
+use crate::object_file::ObjectFile;
+use crate::symbols::{self, FoundSymbol, SymbolError};
+use crate::unwind::{self, Backtrace, Memory, Registers};
+
+/// Everything that is known about an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub address: u64,
+    /// Path of the object that is mapped there.
+    pub object: Option<Arc<str>>,
+    /// By symbol table.
+    pub function: Option<Function>,
+    /// By debug information, innermost first: each but the last is inlined into the next.
+    pub frames: Vec<SourceFrame>,
+}
+
+impl Location {
+    /// The innermost source position.
+    pub fn position(&self) -> Option<&Position> {
+        self.frames.first()?.position.as_ref()
+    }
+
+    /// The innermost function's name, from the debug information or else the symbol table.
+    pub fn function_name(&self) -> Option<&str> {
+        let from_lines = self.frames.first().and_then(|frame| frame.function.as_deref());
+        from_lines.or(self.function.as_ref().map(|function| function.name.as_str()))
+    }
+}
+
+/// The symbol that an address belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Demangled.
+    pub name: String,
+    pub start: u64,
+    /// Distance of the address from the start.
+    pub offset: u64,
+}
+
+/// The static view of what a guest has mapped.
+pub struct Program {
+    objects: Vec<ObjectFile>,
+    /// Sorted by start, without overlaps.
+    mappings: Vec<Placed>,
+}
+
+impl Program {
+    /// From the mappings of a running guest. Load addresses follow from the mappings.
+    pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
+        let mut program = Program { objects: Vec::new(), mappings: Vec::new() };
+        let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
+        for Mapping { start, end, file_offset, path, content } in mappings {
+            let same_path = by_path.entry(path.clone()).or_default();
+            let known = same_path.iter().copied().find(|file| program.objects[*file].has(content.as_ref()));
+            let file = known.unwrap_or_else(|| {
+                program.objects.push(ObjectFile::new(path, content));
+                same_path.push(program.objects.len() - 1);
+                program.objects.len() - 1
+            });
+            program.mappings.push(Placed { start, end, file_offset, file });
+        }
+        program.mappings.sort_by_key(|mapping| mapping.start);
+        program
+    }
+
+    /// From the memory of a guest.
+    pub fn from_memory(memory: &machine::Memory) -> Program {
+        Program::from_mappings(memory.regions().iter().filter_map(|region| match &region.backing {
+            Backing::Bytes { content, offset } => Some(Mapping {
+                start: region.start,
+                end: region.end,
+                file_offset: *offset,
+                path: region.name.clone(),
+                content: Some(content.clone()),
+            }),
+            Backing::Zero => None,
+        }))
+    }
+
+    /// One object that is not loaded anywhere, as if loaded at `bias`; `None` when it is no x86-64
+    /// ELF file with something to load.
+    pub fn from_object(path: &str, content: Arc<Vec<u8>>, bias: u64) -> Option<Program> {
+        let object = ObjectFile::new(Arc::from(path), Some(content));
+        let mut mappings: Vec<Placed> = object
+            .segments()
+            .iter()
+            .map(|segment| {
+                let start = segment.address.wrapping_add(bias);
+                let end = start.saturating_add(segment.memory_size);
+                Placed { start, end, file_offset: segment.file_offset, file: 0 }
+            })
+            .collect();
+        mappings.sort_by_key(|mapping| mapping.start);
+        (!mappings.is_empty()).then(|| Program { objects: vec![object], mappings })
+    }
+
+    pub fn locate(&self, address: u64) -> Location {
+        let mut location = Location { address, object: None, function: None, frames: Vec::new() };
+        let Some(mapping) = mapping::at(&self.mappings, address) else { return location };
+        let object = &self.objects[mapping.file];
+        location.object = Some(object.path.clone());
+        let Some(bias) = mapping::bias(&self.mappings, mapping, object, address) else { return location };
+        let in_object = address.wrapping_sub(bias);
+        location.function = object.symbols().at(object, in_object).map(|symbol| Function {
+            name: demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()),
+            start: symbol.address.wrapping_add(bias),
+            offset: in_object.wrapping_sub(symbol.address),
+        });
+        location.frames = object.lines().map(|lines| lines.frames(in_object)).unwrap_or_default();
+        location
+    }
+
+    /// The symbol of this name, in any of the objects. The name can be as the compiler mangled it,
+    /// or as the source has it, with or without parameters.
+    pub fn find_symbol(&self, name: &str) -> Result<FoundSymbol, SymbolError> {
+        let placed = self.objects.iter().enumerate().filter_map(|(index, object)| {
+            let mapping = self.mappings.iter().find(|mapping| mapping.file == index)?;
+            Some((object, mapping::bias(&self.mappings, mapping, object, mapping.start)?))
+        });
+        symbols::find(placed, name)
+    }
+
+    /// Start and size of the function that `address` belongs to, by its symbol or, in a stripped object,
+    /// by its call frame information.
+    pub fn function_at(&self, address: u64) -> Option<(u64, u64)> {
+        let (object, bias) = self.place(address)?;
+        let in_object = address.wrapping_sub(bias);
+        let by_symbol = object.symbols().at(object, in_object).map(|symbol| (symbol.address, symbol.size));
+        let by_frames =
+            || object.call_frames().range(in_object).map(|range| (range.start, range.end - range.start));
+        let (start, size) = by_symbol.or_else(by_frames)?;
+        Some((start.wrapping_add(bias), size))
+    }
+
+    /// What the object's file has at `address`, up to the end of the segment: the code as it was
+    /// before anybody wrote to it.
+    pub fn file_bytes(&self, address: u64) -> Option<&[u8]> {
+        let (object, bias) = self.place(address)?;
+        object.bytes_at(address.wrapping_sub(bias))
+    }
+
+    /// The callers of a stopped guest, at most `most` frames. `read` fills the buffer from the
+    /// guest's memory, or returns false when some byte of it is not mapped.
+    pub fn backtrace(
+        &self,
+        registers: &Registers,
+        most: usize,
+        read: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) -> Backtrace {
+        unwind::backtrace(self, registers, most, &mut Memory { read })
+    }
+
+    /// The object that is mapped at `address`, and its bias.
+    pub(crate) fn place(&self, address: u64) -> Option<(&ObjectFile, u64)> {
+        let mapping = mapping::at(&self.mappings, address)?;
+        let object = &self.objects[mapping.file];
+        Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
+    }
+}
