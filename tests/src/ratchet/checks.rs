@@ -4,13 +4,19 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::rows::{Example, Guest, Program, Syscall};
+use super::rows::{Example, Guest, Instructions, Program, Syscall};
 use super::{Failure, Row, Status};
 use crate::command::{self, RunError};
 use crate::compile::{self, PLAIN};
 use crate::outcome::Outcome;
 use crate::tree::{Detail, Tree};
 use crate::{inputs, place};
+
+/// The fuzzer's cases are the same every time; another seed is a matter for `cargo run -p oracle --bin fuzz`.
+const FUZZ_SEED: u64 = 1;
+
+/// So many differing instructions are told in full.
+const MOST_TOLD: usize = 5;
 
 /// Fills the directory that a program is run in.
 type Prepare = fn(&Path) -> std::io::Result<()>;
@@ -76,6 +82,36 @@ impl Row for Guest {
             compared.same_outcome().map_err(|failure| failure.within(&variant.to_string()))?;
         }
         Ok(())
+    }
+}
+
+impl Row for Instructions {
+    fn name(&self) -> String {
+        format!("instructions::{}", self.group)
+    }
+
+    fn status(&self) -> &Status {
+        &self.status
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let cases = if place::long() { 1_000_000 } else { 15_000 };
+        let report = oracle::fuzz::run_group(&self.group, cases, FUZZ_SEED).map_err(Failure::Broken)?;
+        println!("{} cases", report.cases);
+        if report.cases < cases / 2 && report.unsupported.is_empty() {
+            return Err(Failure::Broken(format!("only {} cases were run", report.cases)));
+        }
+        let mut found: Vec<String> =
+            report.unsupported.iter().map(|form| format!("not supported: {form}")).collect();
+        found.extend(report.differences.iter().take(MOST_TOLD).map(|difference| difference.text.clone()));
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Difference(format!(
+            "{} differences, of which:\n{}",
+            report.differences.len(),
+            found.join("\n")
+        )))
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Ratchet {
     #[serde(default)]
     guest: Vec<Guest>,
     #[serde(default)]
+    instructions: Vec<Instructions>,
+    #[serde(default)]
     syscall: Vec<Syscall>,
     #[serde(default)]
     example: Vec<Example>,
@@ -55,6 +57,15 @@ pub struct Guest {
     /// Further words for the compiler.
     #[serde(default)]
     pub flags: Vec<String>,
+}
+
+/// A group of instructions, fuzzed against the processor: every form is supported, and none differs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instructions {
+    /// A name that `fuzz --group list` prints.
+    pub group: String,
+    pub status: Status,
 }
 
 /// One system call, exercised by the case of that name in `tests/guests/syscalls/AREA.c`.
@@ -103,17 +114,26 @@ impl Words {
 }
 
 impl Ratchet {
-    /// Reads the file, and makes sure that every row has a name of its own.
+    /// Reads the file.
     pub fn read() -> Result<Ratchet, String> {
         let path = place::root().join("tests/ratchet.toml");
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
+    /// All rows; makes sure that each has a name of its own, and that no instruction group was forgotten.
     pub fn into_rows(self) -> Result<Vec<Box<dyn Row>>, String> {
         let mut rows: Vec<Box<dyn Row>> = Vec::new();
         rows.extend(self.program.into_iter().map(|row| Box::new(row) as Box<dyn Row>));
         rows.extend(self.guest.into_iter().map(|row| Box::new(row) as Box<dyn Row>));
+        let mut groups: Vec<&str> = self.instructions.iter().map(|row| row.group.as_str()).collect();
+        groups.sort_unstable();
+        if let Some(missing) =
+            oracle::fuzz::groups().iter().find(|group| groups.binary_search(group).is_err())
+        {
+            return Err(format!("tests/ratchet.toml has no row for the instruction group {missing}"));
+        }
+        rows.extend(self.instructions.into_iter().map(|row| Box::new(row) as Box<dyn Row>));
         rows.extend(self.syscall.into_iter().map(|row| Box::new(row) as Box<dyn Row>));
         rows.extend(self.example.into_iter().map(|row| Box::new(row) as Box<dyn Row>));
         let mut names = HashSet::new();
