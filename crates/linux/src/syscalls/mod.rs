@@ -71,3 +71,6 @@ impl Call<'_> {
         Err(Errno::ENOSYS)
     }
 }
+
+#[cfg(test)]
+mod tests;
