@@ -7,7 +7,7 @@ use machine::{Backing, Cpu, Memory, PAGE_SIZE, Permissions, Region, Time};
 
 use crate::clock::DEFAULT_START;
 use crate::fs::tests::Scratch;
-use crate::fs::{Credentials, FileSystem, Setup, StandardStreams, Timestamp};
+use crate::fs::{Credentials, FileSystem, Pieces, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Kernel, Limits, PID, SysResult};
 use crate::syscalls::nr;
 
@@ -38,6 +38,8 @@ impl Rig {
             working_directory: b"/".to_vec(),
             process: PID,
             standard_input: Arc::default(),
+            input_open: false,
+            input_pieces: Pieces::Chunks,
             streams: StandardStreams::Pipes,
             overlay_limit: limits.memory,
             memory_total: limits.memory,

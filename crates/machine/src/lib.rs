@@ -10,7 +10,7 @@ mod fault;
 mod flags;
 mod intervention;
 mod machine;
-mod memory;
+pub(crate) mod memory;
 mod observer;
 mod values;
 pub mod vector;

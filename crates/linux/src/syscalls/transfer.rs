@@ -229,6 +229,7 @@ impl Call<'_> {
     fn give_up(&mut self, name: &'static str, error: IoError) -> SysResult {
         match error {
             IoError::Deadlock => self.block_forever(name),
+            IoError::Input => self.wait_for_input(),
             IoError::Errno(errno) => {
                 if errno == Errno::EPIPE {
                     self.raise(SIGPIPE)?;

@@ -4,6 +4,7 @@ use super::parts::*;
 use super::{Code, Exit};
 use crate::block::Block;
 use crate::exec::{Context, Flow, execute_instruction};
+use crate::memory::Frame;
 use crate::observer::Unwatched;
 use crate::values::{self, sign_extend};
 use crate::vector::{FloatCall, PureCall};
@@ -11,11 +12,9 @@ use crate::{Core, PAGE_SIZE, Time};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size};
 use std::sync::atomic::Ordering::Relaxed;
 
-type Next = *const Block;
-
 /// Goes on with the next code.
 #[inline(always)]
-unsafe fn advance(core: &mut Core, code: *const Code) -> Next {
+unsafe fn advance(core: &mut Core, code: *const Code) {
     // SAFETY: only the last code of a block does not advance.
     unsafe {
         let next = code.add(1);
@@ -26,37 +25,58 @@ unsafe fn advance(core: &mut Core, code: *const Code) -> Next {
 /// Gives up before the code's instruction.
 #[cold]
 #[inline(never)]
-fn bail(core: &mut Core, code: *const Code) -> Next {
+fn bail(core: &mut Core, code: *const Code) {
     core.exit = Exit::Bail(code);
-    std::ptr::null()
+}
+
+/// Goes on with a block, if the slice has room for it.
+#[inline(always)]
+unsafe fn enter(core: &mut Core, block: *const Block) {
+    // SAFETY: the block belongs to the space of the current one; its first code is its own.
+    unsafe {
+        let length = (*block).length;
+        if core.slice < length {
+            core.exit = Exit::Slice(block);
+            return;
+        }
+        core.slice -= length;
+        core.current = block;
+        let first = (*block).first;
+        ((*first).handler)(core, first)
+    }
 }
 
 /// Leaves the block to one of its two fixed targets.
 #[inline(always)]
-unsafe fn leave(core: &mut Core, side: bool) -> Next {
-    // SAFETY: `current` is the block that this code belongs to.
-    let next = unsafe { (*core.current).links[side as usize].load(Relaxed) };
-    if next.is_null() {
-        core.exit = Exit::Link(side);
+unsafe fn leave(core: &mut Core, side: bool) {
+    // SAFETY: `current` is the block that this code belongs to, and links lead to blocks of its space.
+    unsafe {
+        let next = (*core.current).links[side as usize].load(Relaxed);
+        if next.is_null() {
+            core.exit = Exit::Link(side);
+            return;
+        }
+        enter(core, next)
     }
-    next
 }
 
 /// Leaves the block to a computed address.
 #[inline(always)]
-fn leave_to(core: &mut Core, target: u64) -> Next {
-    if let Some(block) = core.jumps.get(target) {
-        return block;
+unsafe fn leave_to(core: &mut Core, target: u64) {
+    match core.jumps.get(target) {
+        // SAFETY: the cache holds blocks of the current space.
+        Some(block) => unsafe { enter(core, block) },
+        None => {
+            core.cpu.rip = target;
+            core.exit = Exit::Indirect;
+        }
     }
-    core.cpu.rip = target;
-    core.exit = Exit::Indirect;
-    std::ptr::null()
 }
 
 macro_rules! handler {
     ($(#[$doc:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? |$core:ident, $code:ident, $at:ident| $body:block) => {
         $(#[$doc])*
-        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code) -> Next {
+        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code) {
             // SAFETY: the contract of `Handler`.
             let $code = unsafe { &*$at };
             $body
@@ -71,7 +91,7 @@ macro_rules! handler {
 /// A handler calls this and the next function last, so that the common path keeps no stack frame.
 #[cold]
 #[inline(never)]
-unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64) -> Next {
+unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64) {
     if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address).is_err() {
         return bail(core, at);
     }
@@ -82,7 +102,7 @@ unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64)
 /// The same for stores.
 #[cold]
 #[inline(never)]
-unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64) -> Next {
+unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64) {
     if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address).is_err() {
         return bail(core, at);
     }
@@ -90,25 +110,49 @@ unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64
     unsafe { ((*at).handler)(core, at) }
 }
 
-/// A load of width `$w`. Nothing may have been changed before it, since the code may start again.
+/// The same for a frame register's page.
+#[cold]
+#[inline(never)]
+unsafe fn retry_frame(core: &mut Core, at: *const Code, address: u64, bytes: u64, frame: Frame) {
+    if !address.is_multiple_of(bytes) || core.memory.know_frame(frame, address).is_err() {
+        return bail(core, at);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at) }
+}
+
+/// A load of width `$w` in mode `$m`. Nothing may have been changed before it, since the code may start
+/// again.
 macro_rules! load {
-    ($core:ident, $at:ident, $w:ty, $address:expr) => {{
+    ($core:ident, $at:ident, $w:ty, $m:ty, $address:expr) => {{
         let address = $address;
-        match <$w>::load($core, address) {
+        match <$w>::load::<$m>($core, address) {
             Some(value) => value,
             // SAFETY: the contract of `Handler`.
-            None => return unsafe { retry_load($core, $at, address, <$w>::SIZE.bytes()) },
+            None => unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame($core, $at, address, bytes, frame),
+                    None => retry_load($core, $at, address, bytes),
+                };
+            },
         }
     }};
 }
 
-/// A store of width `$w`, likewise.
+/// A store, likewise.
 macro_rules! store {
-    ($core:ident, $at:ident, $w:ty, $address:expr, $value:expr) => {{
+    ($core:ident, $at:ident, $w:ty, $m:ty, $address:expr, $value:expr) => {{
         let address = $address;
-        if <$w>::store($core, address, $value).is_none() {
+        if <$w>::store::<$m>($core, address, $value).is_none() {
             // SAFETY: the contract of `Handler`.
-            return unsafe { retry_store($core, $at, address, <$w>::SIZE.bytes()) };
+            unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame($core, $at, address, bytes, frame),
+                    None => retry_store($core, $at, address, bytes),
+                };
+            }
         }
     }};
 }
@@ -128,7 +172,7 @@ macro_rules! load_16 {
 macro_rules! push {
     ($core:ident, $at:ident, $value:expr) => {{
         let stack = $core.cpu.get(Reg::RSP).wrapping_sub(8);
-        store!($core, $at, W8, stack, $value);
+        store!($core, $at, W8, OnStack, stack, $value);
         $core.cpu.set(Reg::RSP, stack);
     }};
 }
@@ -184,24 +228,24 @@ handler!(lea<W: Width, M: Mode> |core, code, at| {
 // Loads and stores.
 
 handler!(load<W: Width, M: Mode> |core, code, at| {
-    let value = load!(core, at, W, M::address(core, code));
+    let value = load!(core, at, W, M, M::address(core, code));
     set_reg(core, code.a, value);
 });
 handler!(load_signed<From: Width, To: Width, M: Mode> |core, code, at| {
-    let value = load!(core, at, From, M::address(core, code));
+    let value = load!(core, at, From, M, M::address(core, code));
     set_reg(core, code.a, sign_extend(From::SIZE, value) & To::SIZE.mask());
 });
 handler!(load_insert<W: Width, M: Mode> |core, code, at| {
-    let value = load!(core, at, W, M::address(core, code));
+    let value = load!(core, at, W, M, M::address(core, code));
     let kept = reg(core, code.a) & !W::SIZE.mask();
     set_reg(core, code.a, kept | value);
 });
 handler!(store<W: Width, M: Mode> |core, code, at| {
     let value = reg(core, code.a);
-    store!(core, at, W, M::address(core, code), value);
+    store!(core, at, W, M, M::address(core, code), value);
 });
 handler!(store_const<W: Width, M: Mode> |core, code, at| {
-    store!(core, at, W, M::address(core, code), code.imm);
+    store!(core, at, W, M, M::address(core, code), code.imm);
 });
 handler!(
     /// `imm` says whether the address must be aligned.
@@ -228,7 +272,7 @@ handler!(store_pair<M: Mode> |core, code, at| {
 handler!(
     /// A scalar load that clears the rest of an XMM register.
     load_clear<W: Width, M: Mode> |core, code, at| {
-        let value = load!(core, at, W, M::address(core, code));
+        let value = load!(core, at, W, M, M::address(core, code));
         core.cpu.set_pair(Reg(code.a), value as u128);
     }
 );
@@ -261,7 +305,7 @@ handler!(binary_part_const<F: Function, W: Width> |core, code, at| {
 handler!(
     /// register = function(register, memory)
     binary_load<F: Function, W: Width, M: Mode> |core, code, at| {
-        let b = load!(core, at, W, M::address(core, code));
+        let b = load!(core, at, W, M, M::address(core, code));
         let a = reg(core, code.a);
         let result = compute::<F, W>(core, a, b);
         set_reg(core, code.a, result);
@@ -271,10 +315,10 @@ handler!(
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode> |core, code, at| {
         let address = M::address(core, code);
-        let a = load!(core, at, W, address);
+        let a = load!(core, at, W, M, address);
         let b = reg(core, code.a);
         let result = values::binary(F::FUNCTION, W::SIZE, a, b);
-        store!(core, at, W, address, result);
+        store!(core, at, W, M, address, result);
         compute::<F, W>(core, a, b);
     }
 );
@@ -282,9 +326,9 @@ handler!(
     /// memory = function(memory, constant)
     binary_store_const<F: Function, W: Width, M: Mode> |core, code, at| {
         let address = M::address(core, code);
-        let a = load!(core, at, W, address);
+        let a = load!(core, at, W, M, address);
         let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
-        store!(core, at, W, address, result);
+        store!(core, at, W, M, address, result);
         compute::<F, W>(core, a, code.imm);
     }
 );
@@ -317,8 +361,8 @@ handler!(
 );
 handler!(step_store<F: Function, W: Width, M: Mode> |core, code, at| {
     let address = M::address(core, code);
-    let a = load!(core, at, W, address);
-    store!(core, at, W, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
+    let a = load!(core, at, W, M, address);
+    store!(core, at, W, M, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
     record_step::<F, W>(core, a);
 });
 
@@ -342,7 +386,7 @@ handler!(multiply_const<W: Width> |core, code, at| {
     multiply_into::<W>(core, code.a, a, code.imm);
 });
 handler!(multiply_load<W: Width, M: Mode> |core, code, at| {
-    let b = load!(core, at, W, M::address(core, code));
+    let b = load!(core, at, W, M, M::address(core, code));
     let a = reg(core, code.a);
     multiply_into::<W>(core, code.a, a, b);
 });
@@ -369,7 +413,7 @@ handler!(compare_const<W: Width> |core, code, at| {
 handler!(
     /// register with memory
     compare_load<W: Width, M: Mode> |core, code, at| {
-        let b = load!(core, at, W, M::address(core, code));
+        let b = load!(core, at, W, M, M::address(core, code));
         let a = reg(core, code.a);
         record(core, FlagKind::Sub, W::SIZE, a, b);
     }
@@ -377,13 +421,13 @@ handler!(
 handler!(
     /// memory with register
     compare_memory<W: Width, M: Mode> |core, code, at| {
-        let a = load!(core, at, W, M::address(core, code));
+        let a = load!(core, at, W, M, M::address(core, code));
         let b = reg(core, code.a);
         record(core, FlagKind::Sub, W::SIZE, a, b);
     }
 );
 handler!(compare_memory_const<W: Width, M: Mode> |core, code, at| {
-    let a = load!(core, at, W, M::address(core, code));
+    let a = load!(core, at, W, M, M::address(core, code));
     record(core, FlagKind::Sub, W::SIZE, a, code.imm);
 });
 handler!(test<W: Width> |core, code, at| {
@@ -395,7 +439,7 @@ handler!(test_const<W: Width> |core, code, at| {
     record(core, FlagKind::Logic, W::SIZE, result, 0);
 });
 handler!(test_memory_const<W: Width, M: Mode> |core, code, at| {
-    let a = load!(core, at, W, M::address(core, code));
+    let a = load!(core, at, W, M, M::address(core, code));
     record(core, FlagKind::Logic, W::SIZE, a & code.imm, 0);
 });
 
@@ -434,7 +478,7 @@ handler!(
     code,
     at | {
         let stack = core.cpu.get(Reg::RSP);
-        let value = load!(core, at, W8, stack);
+        let value = load!(core, at, W8, OnStack, stack);
         core.cpu.set(Reg::RSP, stack.wrapping_add(8));
         set_reg(core, code.a, value);
     }
@@ -444,7 +488,7 @@ handler!(
     code,
     at | {
         let frame = core.cpu.get(Reg::RBP);
-        let saved = load!(core, at, W8, frame);
+        let saved = load!(core, at, W8, InFrame, frame);
         core.cpu.set(Reg::RSP, frame.wrapping_add(8));
         core.cpu.set(Reg::RBP, saved);
         let _ = code;
@@ -454,31 +498,33 @@ handler!(
 // Ends of blocks.
 
 /// The block ends without a control transfer.
-pub unsafe fn fall_through(core: &mut Core, _: *const Code) -> Next {
+pub unsafe fn fall_through(core: &mut Core, _: *const Code) {
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, false) }
 }
 
-pub unsafe fn jump(core: &mut Core, _: *const Code) -> Next {
+pub unsafe fn jump(core: &mut Core, _: *const Code) {
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, true) }
 }
 
-pub unsafe fn jump_reg(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn jump_reg(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = reg(core, code.f);
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let target = load!(core, at, W8, M::address(core, code));
-    leave_to(core, target)
+    let target = load!(core, at, W8, M, M::address(core, code));
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn call(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn call(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     push!(core, at, code.imm);
@@ -486,33 +532,36 @@ pub unsafe fn call(core: &mut Core, at: *const Code) -> Next {
     unsafe { leave(core, true) }
 }
 
-pub unsafe fn call_reg(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn call_reg(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = reg(core, code.f);
     push!(core, at, code.imm);
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let target = load!(core, at, W8, M::address(core, code));
+    let target = load!(core, at, W8, M, M::address(core, code));
     push!(core, at, code.imm);
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
 /// `imm` is what the stack pointer moves by.
-pub unsafe fn ret(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn ret(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let stack = core.cpu.get(Reg::RSP);
-    let target = load!(core, at, W8, stack);
+    let target = load!(core, at, W8, OnStack, stack);
     core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) -> Next {
+pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) {
     let holds = core.cpu.flag_record().holds(D::CONDITION);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, holds) }
@@ -520,7 +569,7 @@ pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) -> Next {
 
 // A comparison and the jump after it.
 
-pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let (a, b) = (reg(core, code.a), reg(core, code.f));
@@ -529,7 +578,7 @@ pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const 
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let (a, b) = (reg(core, code.a), code.imm);
@@ -538,42 +587,36 @@ pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let b = load!(core, at, W, M::address(core, code));
+    let b = load!(core, at, W, M, M::address(core, code));
     let a = reg(core, code.a);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-) -> Next {
+pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let a = load!(core, at, W, M::address(core, code));
+    let a = load!(core, at, W, M, M::address(core, code));
     let b = reg(core, code.a);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-) -> Next {
+pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
-    let (a, b) = (load!(core, at, W, M::address(core, code)), code.imm);
+    let (a, b) = (load!(core, at, W, M, M::address(core, code)), code.imm);
     record(core, FlagKind::Sub, W::SIZE, a, b);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
@@ -582,7 +625,7 @@ pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Cod
     unsafe { leave(core, compared_zero::<D, W>(result)) }
 }
 
-pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let result = reg(core, code.a) & code.imm;
@@ -662,7 +705,7 @@ fn float_result(core: &mut Core, code: &Code) -> Option<u128> {
 // Everything else.
 
 /// Runs an instruction's plain ops by the reference executor; `imm` points to them.
-pub unsafe fn plain(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn plain(core: &mut Core, at: *const Code) {
     // SAFETY: `imm` and `count` are a slice of the ops of the block that this code belongs to.
     let code = unsafe { &*at };
     let ops = unsafe { std::slice::from_raw_parts(code.imm as usize as *const Op, code.count as usize) };
@@ -670,12 +713,13 @@ pub unsafe fn plain(core: &mut Core, at: *const Code) -> Next {
     match execute_instruction(core, ops, &mut cx) {
         // SAFETY: the contract of `Handler`.
         Ok(Flow::Next) => unsafe { advance(core, at) },
-        Ok(Flow::Goto(target)) => leave_to(core, target),
+        // SAFETY: as above.
+        Ok(Flow::Goto(target)) => unsafe { leave_to(core, target) },
         Ok(Flow::Syscall | Flow::Unsupported) | Err(_) => bail(core, at),
     }
 }
 
 /// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.
-pub unsafe fn refuse(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn refuse(core: &mut Core, at: *const Code) {
     bail(core, at)
 }

@@ -2,15 +2,17 @@
 //! each combination is a function of its own with nothing left to decide at run time.
 
 use super::Code;
+use crate::memory::Frame;
 use crate::values;
 use crate::{Core, flags};
 use lift::{Binary, Condition, FlagKind, Reg, Size};
 
 pub trait Width {
     const SIZE: Size;
-    /// `None` if the TLB does not know the page; as for stores.
-    fn load(core: &mut Core, address: u64) -> Option<u64>;
-    fn store(core: &mut Core, address: u64, value: u64) -> Option<()>;
+    /// `None` if the TLB does not know the page.
+    fn load<M: Mode>(core: &mut Core, address: u64) -> Option<u64>;
+    /// `None`, with nothing done, if the TLB does not know the page.
+    fn store<M: Mode>(core: &mut Core, address: u64, value: u64) -> Option<()>;
 }
 
 macro_rules! width {
@@ -19,12 +21,21 @@ macro_rules! width {
         impl Width for $name {
             const SIZE: Size = $size;
             #[inline(always)]
-            fn load(core: &mut Core, address: u64) -> Option<u64> {
-                core.memory.load_known::<$word>(address).map(|value| value as u64)
+            fn load<M: Mode>(core: &mut Core, address: u64) -> Option<u64> {
+                let memory = &mut core.memory;
+                match M::FRAME {
+                    Some(frame) => memory.load_frame::<$word>(frame, address),
+                    None => memory.load_known::<$word>(address),
+                }
+                .map(|value| value as u64)
             }
             #[inline(always)]
-            fn store(core: &mut Core, address: u64, value: u64) -> Option<()> {
-                core.memory.store_known::<$word>(address, value as $word)
+            fn store<M: Mode>(core: &mut Core, address: u64, value: u64) -> Option<()> {
+                let memory = &mut core.memory;
+                match M::FRAME {
+                    Some(frame) => memory.store_frame::<$word>(frame, address, value as $word),
+                    None => memory.store_known::<$word>(address, value as $word),
+                }
             }
         }
     };
@@ -36,11 +47,17 @@ width!(W8, Size::B8, u64);
 
 /// How a code's address is made up.
 pub trait Mode {
+    /// The frame register that the address is relative to, if accesses go by its page.
+    const FRAME: Option<Frame> = None;
     fn address(core: &Core, code: &Code) -> u64;
 }
 
 /// base + displacement
 pub struct Based;
+/// rsp + displacement, aligned
+pub struct OnStack;
+/// rbp + displacement, aligned
+pub struct InFrame;
 /// base + (index << shift) + displacement
 pub struct Indexed;
 /// segment + base + (index << shift) + displacement
@@ -50,6 +67,22 @@ impl Mode for Based {
     #[inline(always)]
     fn address(core: &Core, code: &Code) -> u64 {
         reg(core, code.b).wrapping_add(code.displacement as u64)
+    }
+}
+
+impl Mode for OnStack {
+    const FRAME: Option<Frame> = Some(Frame::StackPointer);
+    #[inline(always)]
+    fn address(core: &Core, code: &Code) -> u64 {
+        core.cpu.get(Reg::RSP).wrapping_add(code.displacement as u64)
+    }
+}
+
+impl Mode for InFrame {
+    const FRAME: Option<Frame> = Some(Frame::FramePointer);
+    #[inline(always)]
+    fn address(core: &Core, code: &Code) -> u64 {
+        core.cpu.get(Reg::RBP).wrapping_add(code.displacement as u64)
     }
 }
 

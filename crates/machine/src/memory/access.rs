@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::page::{Page, zero_page};
 use super::regions::{Region, Regions};
+use super::tlb::Frame;
 use super::tree::is_unique;
 use super::{Access, AccessFault, Cause, Memory, PAGE_MASK, PAGE_SIZE, absence};
 use std::ops::Range;
@@ -82,6 +83,31 @@ impl Memory {
         // SAFETY: as in `store`.
         unsafe { host.cast::<T>().write_unaligned(value.little_endian()) };
         Some(())
+    }
+
+    /// A load by way of a frame register, or `None`.
+    #[inline(always)]
+    pub fn load_frame<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {
+        let host = self.write_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
+        // SAFETY: as in `load`; a page that is known to be writable can be read.
+        Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
+    }
+
+    /// A store by way of a frame register, or `None` with nothing done.
+    #[inline(always)]
+    pub fn store_frame<T: Scalar>(&mut self, frame: Frame, address: u64, value: T) -> Option<()> {
+        let host = self.write_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
+        // SAFETY: as in `store`.
+        unsafe { host.cast::<T>().write_unaligned(value.little_endian()) };
+        Some(())
+    }
+
+    /// Makes the page of `address` known to accesses by way of a frame register, if the guest may write
+    /// there.
+    pub fn know_frame(&mut self, frame: Frame, address: u64) -> Result<(), AccessFault> {
+        let host = self.writable(Writer::Guest, address)?;
+        self.write_tlb.set_frame(frame, address, host);
+        Ok(())
     }
 
     /// Makes the page of `address` known to loads, if the guest may read there.

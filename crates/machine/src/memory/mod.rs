@@ -30,6 +30,7 @@ pub use regions::{Backing, Region};
 use code::Code;
 use regions::Regions;
 use std::fmt;
+pub use tlb::Frame;
 use tlb::Tlb;
 use tree::Tree;
 

@@ -73,7 +73,9 @@ fn print(group: &str, report: &Report, options: &Options, start: Instant) {
             None => counts.push((&difference.form, 1)),
         }
     }
-    for (form, count) in counts {
+    // The most frequent first; a block is its own form, so there can be many.
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    for (form, count) in counts.iter().take(12) {
         println!("  {count:>4} in {form}");
     }
     for difference in report.differences.iter().take(options.show) {

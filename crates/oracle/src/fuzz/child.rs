@@ -31,6 +31,7 @@ static mut HOST_RSP: u64 = 0;
 static mut ENTRY: u64 = 0;
 static mut OUTPUT: State = State::zero();
 static mut TRAP: u32 = 0;
+static mut TRAP_ERROR: u32 = 0;
 static mut TRAP_ADDRESS: u64 = 0;
 static mut IN_GUEST: bool = false;
 static CLEAN_MXCSR: u32 = DEFAULT_MXCSR;
@@ -70,18 +71,20 @@ pub unsafe fn serve(shared: *mut Shared, segments: &Segments, requests: i32, rep
 unsafe fn run_case(record: &mut Record, image: &[u8]) {
     unsafe {
         for (offset, bytes) in record.patches.iter() {
-            let target = if offset < LOW_BYTES { LOW as usize + offset } else { HIGH as usize + offset - LOW_BYTES };
+            let target =
+                if offset < LOW_BYTES { LOW as usize + offset } else { HIGH as usize + offset - LOW_BYTES };
             copy_nonoverlapping(bytes.as_ptr(), target as *mut u8, bytes.len());
         }
-        ENTRY = record.input.rip;
-        TRAP = NO_TRAP;
-        TRAP_ADDRESS = 0;
+        // Volatile, because the compiler sees neither the trampoline nor the handler at work.
+        (&raw mut ENTRY).write_volatile(record.input.rip);
+        (&raw mut TRAP).write_volatile(NO_TRAP);
         (&raw mut IN_GUEST).write_volatile(true);
         enter(&record.input);
         (&raw mut IN_GUEST).write_volatile(false);
-        record.trap = TRAP;
-        record.trap_address = TRAP_ADDRESS;
-        record.output = OUTPUT;
+        record.trap = (&raw const TRAP).read_volatile();
+        record.trap_error = (&raw const TRAP_ERROR).read_volatile();
+        record.trap_address = (&raw const TRAP_ADDRESS).read_volatile();
+        record.output = (&raw const OUTPUT).read_volatile();
         let low = from_raw_parts_mut(LOW as *mut u8, LOW_BYTES);
         let high = from_raw_parts_mut(HIGH as *mut u8, PAGE as usize);
         record.changes.clear();
@@ -179,9 +182,22 @@ unsafe extern "C" fn resume() {
 unsafe extern "C" fn on_fault(_signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     /// Places in the kernel's register array, by our order of general registers.
     const PLACES: [i32; 16] = [
-        libc::REG_RAX, libc::REG_RCX, libc::REG_RDX, libc::REG_RBX, libc::REG_RSP, libc::REG_RBP,
-        libc::REG_RSI, libc::REG_RDI, libc::REG_R8, libc::REG_R9, libc::REG_R10, libc::REG_R11,
-        libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15,
+        libc::REG_RAX,
+        libc::REG_RCX,
+        libc::REG_RDX,
+        libc::REG_RBX,
+        libc::REG_RSP,
+        libc::REG_RBP,
+        libc::REG_RSI,
+        libc::REG_RDI,
+        libc::REG_R8,
+        libc::REG_R9,
+        libc::REG_R10,
+        libc::REG_R11,
+        libc::REG_R12,
+        libc::REG_R13,
+        libc::REG_R14,
+        libc::REG_R15,
     ];
     unsafe {
         if !(&raw const IN_GUEST).read_volatile() {
@@ -198,6 +214,7 @@ unsafe extern "C" fn on_fault(_signal: i32, info: *mut libc::siginfo_t, context:
         let float = machine.fpregs.cast::<super::state::FloatState>();
         output.float = float.read_unaligned();
         TRAP = *registers.add(libc::REG_TRAPNO as usize) as u32;
+        TRAP_ERROR = *registers.add(libc::REG_ERR as usize) as u32;
         TRAP_ADDRESS = (*info).si_addr() as u64;
         (&raw mut (*float).mxcsr).write_unaligned(DEFAULT_MXCSR);
         *registers.add(libc::REG_RIP as usize) = resume as *const () as i64;
@@ -274,4 +291,3 @@ unsafe fn system_call(number: i64, first: u64, second: u64, third: u64) -> i64 {
     }
     result
 }
-

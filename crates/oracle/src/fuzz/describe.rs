@@ -4,30 +4,35 @@ use super::compare::{GENERAL_NAMES, flag_names};
 use super::layout::address_of;
 use super::native::NativeError;
 use super::state::Case;
-use iced_x86::{Formatter, IntelFormatter, UsedRegister};
+use iced_x86::{Formatter, Instruction, IntelFormatter, UsedRegister};
 use std::fmt::Write;
 
 /// The form of the instruction as the manual writes it.
 pub fn form(case: &Case) -> String {
-    let rep = if case.instruction.has_rep_prefix() {
-        "REP "
-    } else if case.instruction.has_repne_prefix() {
-        "REPNE "
-    } else {
-        ""
+    let forms: Vec<String> = case.steps.iter().map(|step| form_of(&step.instruction)).collect();
+    forms.join("; ")
+}
+
+fn form_of(instruction: &Instruction) -> String {
+    let repeat = match (instruction.has_rep_prefix(), instruction.has_repne_prefix()) {
+        (true, _) => "REP ",
+        (_, true) => "REPNE ",
+        _ => "",
     };
-    format!("{rep}{}", case.instruction.code().op_code().instruction_string())
+    format!("{repeat}{}", instruction.code().op_code().instruction_string())
 }
 
 /// The command that runs the case again, the instruction, what it reads, and the difference.
 pub fn case(group: &str, seed: u64, case: &Case, difference: &str) -> String {
     let mut text = String::new();
-    let mut assembly = String::new();
-    IntelFormatter::new().format(&case.instruction, &mut assembly);
-    let bytes: Vec<String> = case.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let index = case.index;
     let _ = writeln!(text, "fuzz --group {group} --seed {seed} --case {index}");
-    let _ = writeln!(text, "  {:#x}: {}   {assembly}", case.input.rip, bytes.join(" "));
+    for step in &case.steps {
+        let mut assembly = String::new();
+        IntelFormatter::new().format(&step.instruction, &mut assembly);
+        let bytes: Vec<String> = step.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let _ = writeln!(text, "  {:#x}: {}   {assembly}", step.instruction.ip(), bytes.join(" "));
+    }
     let input = &case.input;
     let _ = writeln!(text, "  before    flags {}; mxcsr {:#x}", flag_names(input.rflags), input.float.mxcsr);
     for register in used_registers(case) {
@@ -35,7 +40,9 @@ pub fn case(group: &str, seed: u64, case: &Case, difference: &str) -> String {
             Used::General(number) => {
                 writeln!(text, "            {} = {:#x}", GENERAL_NAMES[number], input.general[number])
             }
-            Used::Vector(number) => writeln!(text, "            xmm{number} = {:#034x}", input.float.xmm[number]),
+            Used::Vector(number) => {
+                writeln!(text, "            xmm{number} = {:#034x}", input.float.xmm[number])
+            }
         };
     }
     for (offset, bytes) in case.patches.iter() {
@@ -60,14 +67,15 @@ enum Used {
 /// The registers that the instruction reads or writes.
 fn used_registers(case: &Case) -> Vec<Used> {
     let mut factory = iced_x86::InstructionInfoFactory::new();
-    let info = factory.info(&case.instruction);
-    let mut numbers: Vec<(bool, usize)> = info
-        .used_registers()
-        .iter()
-        .map(UsedRegister::register)
-        .filter(|register| register.is_gpr() || register.is_xmm())
-        .map(|register| (register.is_xmm(), register.full_register().number()))
-        .collect();
+    let mut numbers: Vec<(bool, usize)> = Vec::new();
+    for step in &case.steps {
+        let registers = factory.info(&step.instruction).used_registers().iter().map(UsedRegister::register);
+        numbers.extend(
+            registers
+                .filter(|register| register.is_gpr() || register.is_xmm())
+                .map(|register| (register.is_xmm(), register.full_register().number())),
+        );
+    }
     numbers.sort_unstable();
     numbers.dedup();
     let used = |(vector, number)| if vector { Used::Vector(number) } else { Used::General(number) };

@@ -7,7 +7,10 @@ use super::layout::{
 use super::native::write_code;
 use super::state::{CHUNK, Case, Changes, Fault, FaultKind, Outcome, State};
 use lift::Reg;
-use machine::{Backing, Cause, Cpu, Machine, Memory, Observer, Permissions, Region, Stop, Time, Unwatched};
+use machine::{
+    Access, AccessFault, Backing, Cause, Cpu, Machine, Memory, Observer, Permissions, Region, Stop, Time,
+    Unwatched,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Which of the machine's two executors runs a case.
@@ -40,6 +43,8 @@ pub struct Emulated {
     scratch: Box<[u8; WRITABLE_BYTES]>,
 }
 
+const RAX: usize = 0;
+
 /// Watches, and does nothing else.
 struct Watcher;
 
@@ -68,11 +73,12 @@ impl Emulated {
         }
         set_registers(&mut self.machine.cpu, &case.input);
         let start = self.machine.time;
+        let steps = case.steps.len() as u64;
         let machine = &mut self.machine;
         let stop = catch_unwind(AssertUnwindSafe(|| match executor {
-            // Two instructions, so that a block runs as a whole: the case and the jump out.
-            Executor::Fast => machine.run(Time(start.0 + 2), &mut Unwatched),
-            Executor::Watched => machine.run(Time(start.0 + 1), &mut Watcher),
+            // One more, so that a block runs as a whole: the case and the jump out.
+            Executor::Fast => machine.run(Time(start.0 + steps + 1), &mut Unwatched),
+            Executor::Watched => machine.run(Time(start.0 + steps), &mut Watcher),
         }));
         let Ok(stop) = stop else {
             self.machine = fresh_machine(&self.image);
@@ -82,20 +88,21 @@ impl Emulated {
         let retired = self.machine.time.0.wrapping_sub(start.0);
         let mut state = registers(&self.machine.cpu);
         let changes = self.take_changes();
-        let fault = match stop {
+        let (mut fault, mut landing) = (None, None);
+        match stop {
             Stop::Until => {
                 if executor == Executor::Fast && state.rip == EXIT_TARGET {
                     state.rip = case.next_rip();
                 }
-                None
             }
-            Stop::Fault(fault) if retired == 0 => Some(translate(fault.kind)),
-            // What the instruction jumped to faulted, as the filling does.
-            Stop::Fault(_) => None,
+            Stop::Fault(found) if retired < steps => fault = Some(translate(found.kind)),
+            // What the case jumped to faulted, as the filling does.
+            Stop::Fault(found) => landing = Some(translate(found.kind)),
             Stop::Unsupported(_) => return Answer::Unsupported,
-            Stop::Syscall => return Answer::Broken("stopped for a system call".to_string()),
-        };
-        Answer::Outcome(Box::new(Outcome { state, fault, changes }))
+            // The kernel's part, as it answers a number that it does not know.
+            Stop::Syscall => state.general[RAX] = (-i64::from(libc::ENOSYS)) as u64,
+        }
+        Answer::Outcome(Box::new(Outcome { state, fault, landing, changes }))
     }
 
     /// What the case changed in memory; puts the image back.
@@ -179,14 +186,15 @@ fn registers(cpu: &Cpu) -> State {
 
 fn translate(kind: machine::FaultKind) -> Fault {
     use machine::FaultKind as Machine;
-    let (kind, address) = match kind {
-        Machine::Memory(fault) if fault.cause == Cause::NonCanonical => (FaultKind::Protection, 0),
-        Machine::Memory(fault) => (FaultKind::PageFault, fault.address),
-        Machine::GeneralProtection | Machine::Privileged => (FaultKind::Protection, 0),
-        Machine::DivideError => (FaultKind::DivideError, 0),
-        Machine::InvalidOpcode => (FaultKind::InvalidOpcode, 0),
-        Machine::Breakpoint => (FaultKind::Breakpoint, 0),
-        Machine::FloatException => (FaultKind::FloatException, 0),
-    };
-    Fault { kind, address }
+    Fault::without_address(match kind {
+        Machine::Memory(fault) if fault.cause == Cause::NonCanonical => FaultKind::Protection,
+        Machine::Memory(AccessFault { address, access, .. }) => {
+            return Fault { kind: FaultKind::PageFault, address, write: access == Access::Write };
+        }
+        Machine::GeneralProtection | Machine::Privileged => FaultKind::Protection,
+        Machine::DivideError => FaultKind::DivideError,
+        Machine::InvalidOpcode => FaultKind::InvalidOpcode,
+        Machine::Breakpoint => FaultKind::Breakpoint,
+        Machine::FloatException => FaultKind::FloatException,
+    })
 }

@@ -3,6 +3,8 @@
 //! The decoder's own table of opcodes is the list: every form of the integer, SSE and SSE2 sets is
 //! in a group, or left out for a reason written here.
 
+use std::sync::LazyLock;
+
 use iced_x86::{Code, CpuidFeature, EncodingKind, Mnemonic, OpCodeOperandKind};
 
 /// The groups, under the names that `tests/ratchet.toml` uses.
@@ -19,6 +21,7 @@ pub const GROUPS: &[&str] = &[
     "string",
     "control-flow",
     "trap",
+    "system-call",
     "nop-fence",
     "sse-move",
     "sse-shuffle",
@@ -31,11 +34,70 @@ pub const GROUPS: &[&str] = &[
     "sse2-integer",
     "mxcsr",
     "fxsave",
+    BLOCKS,
 ];
+
+/// The group whose cases are several instructions in a row, as executors run them: they fuse some,
+/// and compute flags late.
+pub const BLOCKS: &str = "blocks";
 
 /// Every form of a group, in the decoder's order.
 pub fn forms(group: &str) -> Vec<Code> {
+    if group == BLOCKS {
+        return Code::values().filter(|&code| is_straight(code)).collect();
+    }
     Code::values().filter(|&code| place(code) == Ok(group)).collect()
+}
+
+/// The forms of cmp and test.
+pub fn comparisons() -> &'static [Code] {
+    static FORMS: LazyLock<Vec<Code>> =
+        LazyLock::new(|| by_mnemonic("alu", |mnemonic| matches!(mnemonic, Mnemonic::Cmp | Mnemonic::Test)));
+    &FORMS
+}
+
+/// The conditional jumps that reach every slot.
+pub fn jumps() -> &'static [Code] {
+    static FORMS: LazyLock<Vec<Code>> = LazyLock::new(|| {
+        let forms = forms("control-flow").into_iter();
+        forms.filter(|code| code.is_jcc_near()).collect()
+    });
+    &FORMS
+}
+
+fn by_mnemonic(group: &str, wanted: fn(Mnemonic) -> bool) -> Vec<Code> {
+    forms(group).into_iter().filter(|code| wanted(code.mnemonic())).collect()
+}
+
+/// Whether the form can stand anywhere in a block, and what it leaves undefined is known without
+/// running it.
+fn is_straight(code: Code) -> bool {
+    use Mnemonic::*;
+    let by_register = code.op_code().op_kinds().contains(&OpCodeOperandKind::cl);
+    let in_group = matches!(
+        place(code),
+        Ok("alu"
+            | "mul-div"
+            | "shift-rotate"
+            | "bit-test-scan"
+            | "data-movement"
+            | "conditional"
+            | "stack"
+            | "exchange-atomic"
+            | "sse-move"
+            | "sse-shuffle"
+            | "sse-logic"
+            | "sse2-integer"
+            | "sse-float-scalar"
+            | "sse-compare")
+    );
+    // A quotient has no flags, a scan of zero no result, and enter and the masked move fault in
+    // their own ways.
+    let special = matches!(
+        code.mnemonic(),
+        Div | Idiv | Bsf | Bsr | Shld | Shrd | Rcl | Rcr | Enter | Leave | Maskmovdqu
+    );
+    in_group && !special && !by_register
 }
 
 /// The group of a form, or why it is in none.
@@ -46,6 +108,9 @@ pub fn place(code: Code) -> Result<&'static str, &'static str> {
     }
     if opcode.encoding() != EncodingKind::Legacy {
         return Err("belongs to AVX and later extensions");
+    }
+    if matches!(code.mnemonic(), Mnemonic::Cpuid | Mnemonic::Rdtsc | Mnemonic::Rdtscp | Mnemonic::Xgetbv) {
+        return Err("gives what the machine defines in its own way");
     }
     if !code.cpuid_features().iter().all(|&feature| baseline(feature)) {
         return Err("needs an extension beyond SSE2, or the x87 unit");
@@ -61,10 +126,32 @@ pub fn place(code: Code) -> Result<&'static str, &'static str> {
 
 fn baseline(feature: CpuidFeature) -> bool {
     use CpuidFeature::*;
+    match feature {
+        // What older processors take for bsf and bsr.
+        BMI1 => return is_x86_feature_detected!("bmi1"),
+        LZCNT => return is_x86_feature_detected!("lzcnt"),
+        POPCNT => return is_x86_feature_detected!("popcnt"),
+        _ => {}
+    }
     matches!(
         feature,
-        INTEL8086 | INTEL186 | INTEL286 | INTEL386 | INTEL486 | X64 | CMOV | CX8 | CMPXCHG16B | FXSR | SSE
-            | SSE2 | MULTIBYTENOP | PAUSE | CET_IBT | CLFSH
+        INTEL8086
+            | INTEL186
+            | INTEL286
+            | INTEL386
+            | INTEL486
+            | X64
+            | CMOV
+            | CX8
+            | CMPXCHG16B
+            | FXSR
+            | SSE
+            | SSE2
+            | MULTIBYTENOP
+            | PAUSE
+            | CET_IBT
+            | CLFSH
+            | SYSCALL
     )
 }
 
@@ -88,6 +175,7 @@ fn left_out(code: Code) -> Option<&'static str> {
     }
     use Mnemonic::*;
     match code.mnemonic() {
+        Enter if code == Code::Enterw_imm16_imm8 => Some("makes a 16-bit frame, which no compiler does"),
         Lss | Lfs | Lgs | Lar | Lsl | Verr | Verw | Sgdt | Sidt | Sldt | Smsw | Str => {
             Some("is about descriptor tables, which user programs do not see")
         }
@@ -116,45 +204,50 @@ fn group(code: Code) -> Result<&'static str, &'static str> {
         Add | Adc | Sub | Sbb | And | Or | Xor | Cmp | Test | Inc | Dec | Neg | Not => "alu",
         Mul | Imul | Div | Idiv => "mul-div",
         Shl | Sal | Shr | Sar | Rol | Ror | Rcl | Rcr | Shld | Shrd => "shift-rotate",
-        Bt | Bts | Btr | Btc | Bsf | Bsr | Bswap => "bit-test-scan",
+        Bt | Bts | Btr | Btc | Bsf | Bsr | Tzcnt | Lzcnt | Popcnt | Bswap => "bit-test-scan",
         Mov | Movzx | Movsx | Movsxd | Lea | Cbw | Cwde | Cdqe | Cwd | Cdq | Cqo | Xlatb | Movnti => {
             "data-movement"
         }
-        Cmova | Cmovae | Cmovb | Cmovbe | Cmove | Cmovg | Cmovge | Cmovl | Cmovle | Cmovne | Cmovno | Cmovnp
-        | Cmovns | Cmovo | Cmovp | Cmovs | Seta | Setae | Setb | Setbe | Sete | Setg | Setge | Setl | Setle
-        | Setne | Setno | Setnp | Setns | Seto | Setp | Sets => "conditional",
+        Cmova | Cmovae | Cmovb | Cmovbe | Cmove | Cmovg | Cmovge | Cmovl | Cmovle | Cmovne | Cmovno
+        | Cmovnp | Cmovns | Cmovo | Cmovp | Cmovs | Seta | Setae | Setb | Setbe | Sete | Setg | Setge
+        | Setl | Setle | Setne | Setno | Setnp | Setns | Seto | Setp | Sets => "conditional",
         Push | Pop | Enter | Leave => "stack",
         Pushf | Pushfq | Popf | Popfq | Lahf | Sahf | Clc | Stc | Cmc | Cld | Std => "flags",
         Xchg | Xadd | Cmpxchg | Cmpxchg8b | Cmpxchg16b => "exchange-atomic",
-        Movsb | Movsw | Movsq | Stosb | Stosw | Stosd | Stosq | Lodsb | Lodsw | Lodsd | Lodsq | Scasb | Scasw
-        | Scasd | Scasq | Cmpsb | Cmpsw | Cmpsq => "string",
+        Movsb | Movsw | Movsq | Stosb | Stosw | Stosd | Stosq | Lodsb | Lodsw | Lodsd | Lodsq | Scasb
+        | Scasw | Scasd | Scasq | Cmpsb | Cmpsw | Cmpsq => "string",
         // Each of these names is shared by a string instruction and a float one.
         Movsd if code == Code::Movsd_m32_m32 => "string",
         Cmpsd if code == Code::Cmpsd_m32_m32 => "string",
-        Jo | Jno | Jb | Jae | Je | Jne | Jbe | Ja | Js | Jns | Jp | Jnp | Jl | Jge | Jle | Jg | Jmp | Call | Ret
-        | Loop | Loope | Loopne | Jecxz | Jrcxz => "control-flow",
+        Jo | Jno | Jb | Jae | Je | Jne | Jbe | Ja | Js | Jns | Jp | Jnp | Jl | Jge | Jle | Jg | Jmp
+        | Call | Ret | Loop | Loope | Loopne | Jecxz | Jrcxz => "control-flow",
+        Syscall => "system-call",
         Ud2 | Int3 | Int | Hlt | Cli | Sti | In | Out | Insb | Insw | Insd | Outsb | Outsw | Outsd => "trap",
-        Nop | Pause | Endbr32 | Endbr64 | Lfence | Mfence | Sfence | Prefetchnta | Prefetcht0 | Prefetcht1
-        | Prefetcht2 => "nop-fence",
-        Movaps | Movapd | Movups | Movupd | Movdqa | Movdqu | Movd | Movq | Movss | Movsd | Movhps | Movhpd
-        | Movlps | Movlpd | Movhlps | Movlhps | Movntdq | Movntps | Movntpd | Movmskps | Movmskpd | Pmovmskb
-        | Maskmovdqu | Pextrw | Pinsrw => "sse-move",
-        Shufps | Shufpd | Pshufd | Pshufhw | Pshuflw | Unpckhps | Unpckhpd | Unpcklps | Unpcklpd | Punpckhbw
-        | Punpckhwd | Punpckhdq | Punpckhqdq | Punpcklbw | Punpcklwd | Punpckldq | Punpcklqdq | Packssdw
-        | Packsswb | Packuswb | Pslldq | Psrldq => "sse-shuffle",
-        Andps | Andpd | Andnps | Andnpd | Orps | Orpd | Xorps | Xorpd | Pand | Pandn | Por | Pxor => "sse-logic",
-        Addss | Addsd | Subss | Subsd | Mulss | Mulsd | Divss | Divsd | Sqrtss | Sqrtsd | Minss | Minsd | Maxss
-        | Maxsd => "sse-float-scalar",
-        Addps | Addpd | Subps | Subpd | Mulps | Mulpd | Divps | Divpd | Sqrtps | Sqrtpd | Minps | Minpd | Maxps
-        | Maxpd => "sse-float-packed",
+        Nop | Pause | Endbr32 | Endbr64 | Lfence | Mfence | Sfence | Prefetchnta | Prefetcht0
+        | Prefetcht1 | Prefetcht2 => "nop-fence",
+        Movaps | Movapd | Movups | Movupd | Movdqa | Movdqu | Movd | Movq | Movss | Movsd | Movhps
+        | Movhpd | Movlps | Movlpd | Movhlps | Movlhps | Movntdq | Movntps | Movntpd | Movmskps
+        | Movmskpd | Pmovmskb | Maskmovdqu | Pextrw | Pinsrw => "sse-move",
+        Shufps | Shufpd | Pshufd | Pshufhw | Pshuflw | Unpckhps | Unpckhpd | Unpcklps | Unpcklpd
+        | Punpckhbw | Punpckhwd | Punpckhdq | Punpckhqdq | Punpcklbw | Punpcklwd | Punpckldq | Punpcklqdq
+        | Packssdw | Packsswb | Packuswb | Pslldq | Psrldq => "sse-shuffle",
+        Andps | Andpd | Andnps | Andnpd | Orps | Orpd | Xorps | Xorpd | Pand | Pandn | Por | Pxor => {
+            "sse-logic"
+        }
+        Addss | Addsd | Subss | Subsd | Mulss | Mulsd | Divss | Divsd | Sqrtss | Sqrtsd | Minss | Minsd
+        | Maxss | Maxsd => "sse-float-scalar",
+        Addps | Addpd | Subps | Subpd | Mulps | Mulpd | Divps | Divpd | Sqrtps | Sqrtpd | Minps | Minpd
+        | Maxps | Maxpd => "sse-float-packed",
         Cmpps | Cmppd | Cmpss | Cmpsd | Comiss | Comisd | Ucomiss | Ucomisd => "sse-compare",
         Cvtdq2pd | Cvtdq2ps | Cvtpd2dq | Cvtpd2ps | Cvtps2dq | Cvtps2pd | Cvtsd2si | Cvtsd2ss | Cvtsi2sd
         | Cvtsi2ss | Cvtss2sd | Cvtss2si | Cvttpd2dq | Cvttps2dq | Cvttsd2si | Cvttss2si => "sse-convert",
         Rcpps | Rcpss | Rsqrtps | Rsqrtss => "sse-approximate",
-        Paddb | Paddw | Paddd | Paddq | Paddsb | Paddsw | Paddusb | Paddusw | Psubb | Psubw | Psubd | Psubq
-        | Psubsb | Psubsw | Psubusb | Psubusw | Pavgb | Pavgw | Pcmpeqb | Pcmpeqw | Pcmpeqd | Pcmpgtb | Pcmpgtw
-        | Pcmpgtd | Pmaddwd | Pmaxsw | Pmaxub | Pminsw | Pminub | Pmulhuw | Pmulhw | Pmullw | Pmuludq | Psadbw
-        | Psllw | Pslld | Psllq | Psraw | Psrad | Psrlw | Psrld | Psrlq => "sse2-integer",
+        Paddb | Paddw | Paddd | Paddq | Paddsb | Paddsw | Paddusb | Paddusw | Psubb | Psubw | Psubd
+        | Psubq | Psubsb | Psubsw | Psubusb | Psubusw | Pavgb | Pavgw | Pcmpeqb | Pcmpeqw | Pcmpeqd
+        | Pcmpgtb | Pcmpgtw | Pcmpgtd | Pmaddwd | Pmaxsw | Pmaxub | Pminsw | Pminub | Pmulhuw | Pmulhw
+        | Pmullw | Pmuludq | Psadbw | Psllw | Pslld | Psllq | Psraw | Psrad | Psrlw | Psrld | Psrlq => {
+            "sse2-integer"
+        }
         Ldmxcsr | Stmxcsr => "mxcsr",
         Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => "fxsave",
         _ => return Err("has no group"),

@@ -1,12 +1,17 @@
 //! Random cases: a form of the group, operands, and a state in which it does something.
 
-use super::forms::forms;
+use super::forms::{BLOCKS, comparisons, forms, jumps};
 use super::layout::{IMAGE_BYTES, LOW, PAGE, entry, slot, writable_offset};
 use super::operands::{Draft, RSP};
 use super::random::{Lanes, Random};
 use super::shape::shape;
-use super::state::{Case, DEFAULT_MXCSR, Patches, State};
-use iced_x86::{Code, Decoder, DecoderOptions, Encoder, Instruction, MemorySize};
+use super::state::{Case, DEFAULT_MXCSR, Patches, State, Step};
+use super::undefined::Undefined;
+use iced_x86::{
+    Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, MemorySize, Mnemonic,
+    OpAccess, OpKind,
+};
+use lift::MAX_INSTRUCTION;
 
 /// Makes the cases of one group. A case depends on seed, group and index alone.
 pub struct Generator {
@@ -14,11 +19,30 @@ pub struct Generator {
     seed: u64,
     forms: Vec<Code>,
     encoder: Encoder,
+    info: InstructionInfoFactory,
+}
+
+/// A case under construction.
+struct Plan {
+    state: State,
+    patches: Patches,
+    undefined: Undefined,
+    /// General registers that an address is made of, and those that a step has written: neither may
+    /// make up the address of a later step.
+    address_registers: u16,
+    written: u16,
+    steps: Vec<Step>,
 }
 
 impl Generator {
     pub fn new(group: &'static str, seed: u64) -> Generator {
-        Generator { group, seed, forms: forms(group), encoder: Encoder::new(64) }
+        Generator {
+            group,
+            seed,
+            forms: forms(group),
+            encoder: Encoder::new(64),
+            info: InstructionInfoFactory::new(),
+        }
     }
 
     /// The scratch memory that all cases of a seed start with.
@@ -33,58 +57,161 @@ impl Generator {
     }
 
     pub fn case(&mut self, index: u64) -> Case {
-        let mut random = Random::for_case(self.seed, self.group, index);
+        let random = &mut Random::for_case(self.seed, self.group, index);
         let rip = entry(slot(index));
-        // Some choices exclude each other (a high byte register beside a REX prefix): the encoder
-        // refuses those, and another draw is made.
+        let mut plan;
+        // Some choices exclude each other (a high byte register beside a REX prefix): those are
+        // refused, and another draw is made.
         loop {
             let code = random.pick(&self.forms);
-            if let Some(case) = self.attempt(code, index, rip, &mut random) {
-                return case;
+            plan = Plan::new(random_state(random, code), rip);
+            if self.extend(&mut plan, code, random) {
+                break;
             }
+        }
+        if self.group == BLOCKS {
+            self.lengthen(&mut plan, random);
+        }
+        let Plan { state: input, patches, undefined, steps, .. } = plan;
+        Case { index, steps, input, patches, undefined }
+    }
+
+    /// Adds steps, and often a comparison with a jump that it decides: the pairs that executors
+    /// treat as one.
+    fn lengthen(&mut self, plan: &mut Plan, random: &mut Random) {
+        for _ in 0..random.below(5) {
+            let code = random.pick(&self.forms);
+            self.extend(plan, code, random);
+        }
+        if random.percent(60) {
+            if random.percent(60) {
+                let code = random.pick(comparisons());
+                self.extend(plan, code, random);
+            }
+            let code = random.pick(jumps());
+            self.extend(plan, code, random);
         }
     }
 
-    fn attempt(&mut self, code: Code, index: u64, rip: u64, random: &mut Random) -> Option<Case> {
-        let mut state = random_state(random, code);
-        state.rip = rip;
-        let mut patches = Patches::none();
+    /// Adds a step, or leaves the plan as it was where the draw was bad.
+    fn extend(&mut self, plan: &mut Plan, code: Code, random: &mut Random) -> bool {
+        let (mut state, mut patches) = (plan.state, plan.patches);
+        let rip = plan.next_rip();
         let mut draft = Draft::new(code, random, &mut state);
-        let opcode = code.op_code();
-        if opcode.can_use_lock_prefix() && draft.random.percent(30) {
-            draft.instruction.set_has_lock_prefix(true);
+        draft.address_registers = plan.address_registers;
+        draft.forbidden = plan.address_registers | plan.written;
+        choose_prefixes(&mut draft);
+        if !draft.operands(rip) || draft.conflict {
+            return false;
         }
-        if opcode.can_use_rep_prefix() && draft.random.percent(40) {
-            draft.instruction.set_has_rep_prefix(true);
-        } else if opcode.can_use_repne_prefix() && draft.random.percent(50) {
-            draft.instruction.set_has_repne_prefix(true);
-        }
-        if !draft.operands(rip) {
-            return None;
-        }
-        if draft.instruction.op0_kind() != iced_x86::OpKind::Memory {
+        if draft.instruction.op0_kind() != OpKind::Memory {
             draft.instruction.set_has_lock_prefix(false);
         }
         patch_target(&mut draft, &mut patches);
         shape(&mut draft, &mut patches);
-
-        let (bytes, length) = self.encode(&draft.instruction, rip)?;
-        let instruction = Decoder::with_ip(64, &bytes[..length], rip, DecoderOptions::NONE).decode();
-        // The encoder may choose a form that means the same in fewer bytes; what was decoded counts.
-        (!instruction.is_invalid() && instruction.len() == length)
-            .then_some(Case { index, bytes, length, instruction, input: state, patches })
+        if draft.conflict {
+            return false;
+        }
+        let (draft, address_registers) = (draft.instruction, draft.address_registers);
+        let prefix = redundant_prefix(&draft, random);
+        let Some((bytes, instruction)) = self.encode(&draft, prefix, rip) else { return false };
+        if !plan.undefined.can_precede(&instruction) {
+            return false;
+        }
+        plan.steps.push(Step { bytes, instruction, undefined: plan.undefined });
+        plan.undefined = plan.undefined.after(&instruction, &state);
+        plan.address_registers = address_registers;
+        plan.written |= self.written(&instruction);
+        (plan.state, plan.patches) = (state, patches);
+        true
     }
 
-    fn encode(&mut self, instruction: &Instruction, rip: u64) -> Option<([u8; 16], usize)> {
-        let result = self.encoder.encode(instruction, rip);
-        // What a refused instruction left behind goes too.
+    fn encode(
+        &mut self,
+        draft: &Instruction,
+        prefix: Option<u8>,
+        rip: u64,
+    ) -> Option<([u8; MAX_INSTRUCTION], Instruction)> {
+        let result = self.encoder.encode(draft, rip + u64::from(prefix.is_some()));
+        // Taken in any case: a refused instruction leaves some bytes behind.
         let mut buffer = self.encoder.take_buffer();
-        let mut bytes = [0; 16];
         let length = result.ok()?;
-        bytes[..length].copy_from_slice(buffer.get(..length)?);
+        let mut bytes = [0; MAX_INSTRUCTION];
+        let all = prefix.iter().chain(buffer.get(..length)?);
+        let total = length + usize::from(prefix.is_some());
+        bytes.get_mut(..total)?.iter_mut().zip(all).for_each(|(to, from)| *to = *from);
         buffer.clear();
         self.encoder.set_buffer(buffer);
-        Some((bytes, length))
+        let instruction = Decoder::with_ip(64, &bytes[..total], rip, DecoderOptions::NONE).decode();
+        // A prefix must not make it another instruction.
+        let good = !instruction.is_invalid() && instruction.len() == total;
+        let same = prefix.is_none() || instruction.code() == draft.code();
+        (good && same).then_some((bytes, instruction))
+    }
+
+    /// The general registers that an instruction writes.
+    fn written(&mut self, instruction: &Instruction) -> u16 {
+        use OpAccess::*;
+        let used = self.info.info(instruction).used_registers();
+        used.iter()
+            .filter(|used| matches!(used.access(), Write | CondWrite | ReadWrite | ReadCondWrite))
+            .map(|used| used.register())
+            .filter(|register| register.is_gpr())
+            .fold(0, |mask, register| mask | 1 << register.full_register().number())
+    }
+}
+
+impl Plan {
+    fn new(mut state: State, rip: u64) -> Plan {
+        state.rip = rip;
+        Plan {
+            state,
+            patches: Patches::none(),
+            undefined: Undefined::default(),
+            address_registers: 0,
+            written: 0,
+            steps: Vec::with_capacity(1),
+        }
+    }
+
+    fn next_rip(&self) -> u64 {
+        self.steps.last().map_or(self.state.rip, |step| step.instruction.next_ip())
+    }
+}
+
+/// lock, rep and repne, where the form takes them.
+fn choose_prefixes(draft: &mut Draft) {
+    let opcode = draft.instruction.code().op_code();
+    if opcode.can_use_lock_prefix() && draft.random.percent(30) {
+        draft.instruction.set_has_lock_prefix(true);
+    }
+    if opcode.can_use_rep_prefix() && draft.random.percent(40) {
+        draft.instruction.set_has_rep_prefix(true);
+    } else if opcode.can_use_repne_prefix() && draft.random.percent(50) {
+        draft.instruction.set_has_repne_prefix(true);
+    }
+}
+
+/// Compilers and linkers pad with prefixes that change nothing: segment overrides without meaning in
+/// 64-bit mode, operand sizes, `rep ret`.
+fn redundant_prefix(instruction: &Instruction, random: &mut Random) -> Option<u8> {
+    use Mnemonic::*;
+    const SEGMENTS: [u8; 4] = [0x26, 0x2e, 0x36, 0x3e];
+    const OPERAND_SIZE: u8 = 0x66;
+    const REPEAT: [u8; 2] = [0xf2, 0xf3];
+    if !random.percent(6) {
+        return None;
+    }
+    let direct = matches!(instruction.op0_kind(), OpKind::NearBranch64);
+    match instruction.mnemonic() {
+        // Processors differ in whether an operand size shortens a branch.
+        Jmp | Call => Some(random.pick(&SEGMENTS)),
+        Ret => Some(random.pick(&REPEAT)),
+        // A handler sees the address after it, and takes it for one byte long.
+        Int3 => None,
+        _ if direct => Some(random.pick(&SEGMENTS)),
+        _ if random.percent(50) => Some(OPERAND_SIZE),
+        _ => Some(random.pick(&SEGMENTS)),
     }
 }
 
@@ -157,18 +284,32 @@ mod tests {
     fn every_form_of_every_group_is_generated() {
         for group in GROUPS {
             let mut generator = Generator::new(group, 11);
-            let missing: HashSet<Code> = forms(group).into_iter().collect();
-            let seen: HashSet<Code> = (0..20_000).map(|index| generator.case(index).instruction.code()).collect();
-            let missing: Vec<_> = missing.difference(&seen).collect();
+            let all: HashSet<Code> = forms(group).into_iter().collect();
+            let cases = (0..20_000).map(|index| generator.case(index));
+            let seen: HashSet<Code> = cases.map(|case| case.steps[0].instruction.code()).collect();
+            let missing: Vec<_> = all.difference(&seen).collect();
             assert!(missing.is_empty(), "{group}: {missing:?}");
         }
     }
 
     #[test]
     fn a_case_can_be_made_again_alone() {
-        let mut all = Generator::new("alu", 5);
-        let last = (0..500).map(|index| all.case(index)).last().map(|case| (case.bytes, case.input));
-        let alone = Generator::new("alu", 5).case(499);
-        assert_eq!(last, Some((alone.bytes, alone.input)));
+        for group in ["alu", BLOCKS] {
+            let mut all = Generator::new(group, 5);
+            let last = (0..500).map(|index| all.case(index)).last().expect("there are 500");
+            let alone = Generator::new(group, 5).case(499);
+            let bytes = |case: &Case| case.steps.iter().map(|step| step.bytes).collect::<Vec<_>>();
+            assert_eq!((bytes(&last), last.input), (bytes(&alone), alone.input));
+        }
+    }
+
+    #[test]
+    fn blocks_have_several_steps_and_end_in_jumps() {
+        let mut generator = Generator::new(BLOCKS, 5);
+        let cases: Vec<Case> = (0..500).map(|index| generator.case(index)).collect();
+        let jumps =
+            cases.iter().filter(|case| case.steps.last().is_some_and(|step| step.instruction.is_jcc_near()));
+        assert!(jumps.count() > 200);
+        assert!(cases.iter().map(|case| case.steps.len()).sum::<usize>() > 1500);
     }
 }

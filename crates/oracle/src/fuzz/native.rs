@@ -4,8 +4,8 @@
 //! so that a case costs no system call unless it faults.
 
 use super::child::{self, NO_TRAP, OWN_FAULT, SETUP_FAILED, Segments};
-use super::layout::{CODE, CODE_BYTES, EXIT_JUMP, FILLING, IMAGE_BYTES, SLOT_BYTES, SLOTS};
-use super::state::{Case, Changes, Fault, FaultKind, Outcome, Patches, State};
+use super::layout::{CODE, CODE_BYTES, EXIT_JUMP, FILLING, IMAGE_BYTES, SLOTS};
+use super::state::{Case, Changes, Fault, FaultKind, Outcome, Patches, State, Step};
 use std::io;
 use std::mem::offset_of;
 use std::time::{Duration, Instant};
@@ -18,6 +18,8 @@ pub struct Record {
     pub output: State,
     /// The number of the exception, or [`NO_TRAP`].
     pub trap: u32,
+    /// What the processor pushes with some exceptions.
+    pub trap_error: u32,
     pub trap_address: u64,
     pub changes: Changes,
 }
@@ -171,7 +173,8 @@ impl Child {
                 }
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-                if libc::waitid(libc::P_PID, self.process as u32, &mut info, flags) == 0 && info.si_pid() != 0 {
+                if libc::waitid(libc::P_PID, self.process as u32, &mut info, flags) == 0 && info.si_pid() != 0
+                {
                     return Err(describe_end(info.si_code, info.si_status()));
                 }
             }
@@ -197,10 +200,11 @@ impl Drop for Child {
 pub fn write_code(cases: &[Case], code: &mut [u8]) {
     code.fill(FILLING);
     for case in cases {
-        let start = (case.input.rip - CODE) as usize;
-        let (instruction, jump) = code[start..start + SLOT_BYTES as usize / 2].split_at_mut(case.length);
-        instruction.copy_from_slice(case.bytes());
-        jump[..EXIT_JUMP.len()].copy_from_slice(&EXIT_JUMP);
+        let mut at = (case.input.rip - CODE) as usize;
+        for piece in case.steps.iter().map(Step::bytes).chain([&EXIT_JUMP[..]]) {
+            code[at..at + piece.len()].copy_from_slice(piece);
+            at += piece.len();
+        }
     }
 }
 
@@ -208,7 +212,7 @@ fn outcome(case: &Case, record: &Record) -> Outcome {
     /// Set in the flags that a fault handler sees; says nothing about the instruction.
     const RESUME: u64 = 1 << 16;
     let mut state = record.output;
-    let mut fault = None;
+    let (mut fault, mut landing) = (None, None);
     state.float.unused = [0; 6];
     state.rflags &= !RESUME;
     if record.trap == NO_TRAP {
@@ -218,16 +222,17 @@ fn outcome(case: &Case, record: &Record) -> Outcome {
         if record.trap == BREAKPOINT {
             state.rip = state.rip.wrapping_sub(1);
         }
-        // Where rip has moved on, the instruction completed, and what it jumped to trapped.
-        if state.rip == case.input.rip {
-            fault = Some(translate(record.trap, record.trap_address));
-        }
+        // Where rip has moved on, the case completed, and what it jumped to trapped.
+        let trap = Some(translate(record));
+        *(if case.contains(state.rip) { &mut fault } else { &mut landing }) = trap;
     }
-    Outcome { state, fault, changes: record.changes }
+    Outcome { state, fault, landing, changes: record.changes }
 }
 
-fn translate(trap: u32, address: u64) -> Fault {
-    let kind = match trap {
+fn translate(record: &Record) -> Fault {
+    /// In the error code of a page fault.
+    const WRITE: u32 = 1 << 1;
+    let kind = match record.trap {
         0 => FaultKind::DivideError,
         3 => FaultKind::Breakpoint,
         6 => FaultKind::InvalidOpcode,
@@ -237,7 +242,12 @@ fn translate(trap: u32, address: u64) -> Fault {
         19 => FaultKind::FloatException,
         _ => FaultKind::Other,
     };
-    Fault { kind, address: if kind == FaultKind::PageFault { address } else { 0 } }
+    match kind {
+        FaultKind::PageFault => {
+            Fault { kind, address: record.trap_address, write: record.trap_error & WRITE != 0 }
+        }
+        _ => Fault::without_address(kind),
+    }
 }
 
 fn pipe() -> Result<[i32; 2], NativeError> {
@@ -269,11 +279,23 @@ mod tests {
     use crate::fuzz::forms::GROUPS;
     use crate::fuzz::generate::Generator;
     use crate::fuzz::state::CHUNK;
-    use iced_x86::{Code, Mnemonic, OpKind};
+    use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+
+    fn first(case: &Case) -> &Instruction {
+        &case.steps[0].instruction
+    }
 
     fn run(cases: &[Case], seed: u64) -> Vec<Outcome> {
         let mut native = Native::start(&Generator::image(seed)).expect("the child starts");
         native.run(cases).expect("the child comes back")
+    }
+
+    /// The same in another slot.
+    fn moved(mut case: Case, slot: usize) -> Case {
+        case.input.rip = crate::fuzz::layout::entry(slot);
+        let step = &mut case.steps[0];
+        step.instruction = Decoder::with_ip(64, &step.bytes, case.input.rip, DecoderOptions::NONE).decode();
+        case
     }
 
     #[test]
@@ -285,7 +307,13 @@ mod tests {
             let first = native.run(&cases).unwrap_or_else(|error| panic!("{group}: {error:?}"));
             let second = native.run(&cases).expect("the child comes back");
             for ((case, first), second) in cases.iter().zip(&first).zip(&second) {
-                assert!(first == second, "{group} {}: {:x?}\n{:x?}", case.instruction, first.state, second.state);
+                assert!(
+                    first == second,
+                    "{group} {}: {:x?}\n{:x?}",
+                    super::tests::first(case),
+                    first.state,
+                    second.state
+                );
             }
         }
     }
@@ -296,18 +324,15 @@ mod tests {
         let mut generator = Generator::new("alu", 9);
         let cases: Vec<Case> = (0..SLOTS as u64 * 40)
             .map(|index| generator.case(index))
-            .filter(|case| case.instruction.code() == Code::Add_rm64_r64)
-            .filter(|case| case.instruction.op0_kind() == OpKind::Register)
+            .filter(|case| first(case).code() == Code::Add_rm64_r64)
+            .filter(|case| first(case).op0_kind() == OpKind::Register)
             .take(SLOTS)
             .enumerate()
-            .map(|(slot, mut case)| {
-                case.input.rip = crate::fuzz::layout::entry(slot);
-                case
-            })
+            .map(|(slot, case)| moved(case, slot))
             .collect();
         assert!(cases.len() > 50);
         for (case, outcome) in cases.iter().zip(run(&cases, 9)) {
-            let (to, from) = (case.instruction.op0_register().number(), case.instruction.op1_register().number());
+            let (to, from) = (first(case).op0_register().number(), first(case).op1_register().number());
             let (a, b) = (case.input.general[to], case.input.general[from]);
             let (sum, carry) = a.overflowing_add(b);
             let overflow = (a as i64).overflowing_add(b as i64).1;
@@ -329,10 +354,13 @@ mod tests {
             let mut generator = Generator::new(group, 4);
             let cases: Vec<Case> = (0..SLOTS as u64).map(|index| generator.case(index)).collect();
             for (case, outcome) in cases.iter().zip(run(&cases, 4)) {
-                if case.instruction.mnemonic() == mnemonic {
-                    counts[0] += usize::from(outcome.changes.chunks().iter().any(|chunk| chunk.bytes.len() == CHUNK));
-                    counts[1] += usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::PageFault));
-                    counts[2] += usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::Protection));
+                if first(case).mnemonic() == mnemonic {
+                    counts[0] +=
+                        usize::from(outcome.changes.chunks().iter().any(|chunk| chunk.bytes.len() == CHUNK));
+                    counts[1] +=
+                        usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::PageFault));
+                    counts[2] +=
+                        usize::from(outcome.fault.is_some_and(|fault| fault.kind == FaultKind::Protection));
                     counts[3] += usize::from(outcome.fault.is_none() && outcome.state.rip != case.next_rip());
                 }
             }
@@ -346,8 +374,7 @@ mod tests {
         let mut cases: Vec<Case> = (0..4).map(|index| generator.case(index)).collect();
         let mut native = Native::start(&Generator::image(4)).expect("the child starts");
         // exit_group(3) in the third case.
-        cases[2].bytes[..2].copy_from_slice(&[0x0f, 0x05]);
-        cases[2].length = 2;
+        cases[2].steps[0].bytes[..2].copy_from_slice(&[0x0f, 0x05]);
         cases[2].input.general[0] = libc::SYS_exit_group as u64;
         cases[2].input.general[7] = 3;
         match native.run(&cases) {

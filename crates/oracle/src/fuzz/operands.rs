@@ -17,6 +17,10 @@ pub struct Draft<'a> {
     pub target: Option<u64>,
     /// Bits of the general registers that addresses are made of; other values must not go there.
     pub address_registers: u16,
+    /// Bits of the general registers that no address may be made of.
+    pub forbidden: u16,
+    /// Whether one was made of them all the same.
+    pub conflict: bool,
 }
 
 pub const RSP: usize = 4;
@@ -25,7 +29,15 @@ impl<'a> Draft<'a> {
     pub fn new(code: Code, random: &'a mut Random, state: &'a mut State) -> Draft<'a> {
         let mut instruction = Instruction::default();
         instruction.set_code(code);
-        Draft { random, state, instruction, target: None, address_registers: 0 }
+        Draft {
+            random,
+            state,
+            instruction,
+            target: None,
+            address_registers: 0,
+            forbidden: 0,
+            conflict: false,
+        }
     }
 
     /// Fills all operands in; false where the table asks for what 64-bit user code has not.
@@ -56,7 +68,8 @@ impl<'a> Draft<'a> {
                 dx => self.set_register(place, Register::DX),
                 eax => self.set_register(place, Register::EAX),
                 rax => self.set_register(place, Register::RAX),
-                imm8 | imm8sex16 | imm8sex32 | imm8sex64 | imm16 | imm32 | imm32sex64 | imm64 | imm8_const_1 => {
+                imm8 | imm8sex16 | imm8sex32 | imm8sex64 | imm16 | imm32 | imm32sex64 | imm64
+                | imm8_const_1 => {
                     self.immediate(place, kind);
                 }
                 seg_rSI => self.string_source(place),
@@ -104,6 +117,7 @@ impl<'a> Draft<'a> {
 
     /// Gives a general register a value that an address is made of.
     pub fn give_address(&mut self, register: usize, value: u64) {
+        self.conflict |= self.forbidden & (1 << register) != 0;
         self.address_registers |= 1 << register;
         self.state.general[register] = value;
     }
@@ -295,8 +309,11 @@ impl<'a> Draft<'a> {
                     self.set_address_register(base, rest / factor, narrow);
                     displacement = displacement.wrapping_add(rest % factor);
                 } else {
-                    let value =
-                        if self.random.percent(60) { self.random.below(64).wrapping_sub(32) } else { self.random.integer() };
+                    let value = if self.random.percent(60) {
+                        self.random.below(64).wrapping_sub(32)
+                    } else {
+                        self.random.integer()
+                    };
                     self.set_address_register(index, value, narrow);
                     let base_value = rest.wrapping_sub(value.wrapping_mul(u64::from(scale)));
                     self.set_address_register(base, base_value, narrow);

@@ -129,9 +129,7 @@ impl Random {
     pub fn vector(&mut self, lanes: Lanes) -> u128 {
         match lanes {
             Lanes::Doubles => u128::from(self.double()) | u128::from(self.double()) << 64,
-            Lanes::Singles => {
-                (0..4).fold(0, |value, lane| value | u128::from(self.single()) << (32 * lane))
-            }
+            Lanes::Singles => (0..4).fold(0, |value, lane| value | u128::from(self.single()) << (32 * lane)),
             Lanes::Integers => {
                 let width = self.pick(&[8u32, 16, 32, 64]);
                 let mask = u64::MAX >> (64 - width);

@@ -2,7 +2,7 @@
 //! luck: quotients that fit, comparisons that succeed, counts at the edges, returns that land.
 
 use super::generate::random_mxcsr;
-use super::layout::{LOW, PAGE, READ_ONLY, writable_offset};
+use super::layout::{HIGH, LOW, PAGE, READ_ONLY, writable_offset};
 use super::operands::{Draft, RSP};
 use super::state::{MAX_PATCHES, Patches};
 use iced_x86::{Mnemonic, OpKind, Register};
@@ -26,13 +26,7 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             }
         }
         Div | Idiv => divide(draft),
-        Bt | Bts | Btr | Btc if draft.instruction.op1_kind() == OpKind::Register => {
-            if draft.random.percent(80) {
-                let register = draft.instruction.op1_register().full_register().number();
-                let offset = draft.random.below(4096).wrapping_sub(2048);
-                draft.give(register, offset);
-            }
-        }
+        Bt | Bts | Btr | Btc => bit_offset(draft),
         Cmpxchg => compare_exchange(draft, patches),
         Cmpxchg8b | Cmpxchg16b => compare_exchange_pair(draft, patches),
         Push | Pop | Pushf | Pushfq | Popf | Popfq | Call | Ret | Enter | Leave => stack(draft, patches),
@@ -41,6 +35,11 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             let low = draft.random.below(3);
             let high = draft.random.pick(&[0, 0, 1 << 32, u64::MAX << 32]);
             draft.give(RCX, low | high);
+        }
+        Syscall => {
+            // A number that no kernel has: all that happens is entering and leaving it.
+            let number = 0x1000_0000 + draft.random.below(0x1000_0000);
+            draft.give(RAX, number);
         }
         Ldmxcsr => {
             let mut value = random_mxcsr(draft.random);
@@ -59,10 +58,14 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             patch(draft, patches, 0, &head);
         }
         // int 0x80 is a system call; the gates of 3 and 4 are open to user code, which never goes there.
-        Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => draft.instruction.set_immediate8(0x81),
+        Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => {
+            draft.instruction.set_immediate8(0x81)
+        }
         _ if draft.instruction.is_string_instruction() => {
-            let narrow =
-                draft.instruction.op_kinds().any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI));
+            let narrow = draft
+                .instruction
+                .op_kinds()
+                .any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemoryESEDI));
             let count = match draft.random.below(8) {
                 0 => 0,
                 1 => draft.random.below(2000),
@@ -86,6 +89,15 @@ fn count(draft: &mut Draft) -> u64 {
         draft.random.pick(&[0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255])
     } else {
         draft.random.below(256)
+    }
+}
+
+/// Keeps a bit offset in a register within the scratch memory, most of the time.
+fn bit_offset(draft: &mut Draft) {
+    if draft.instruction.op1_kind() == OpKind::Register && draft.random.percent(80) {
+        let register = draft.instruction.op1_register().full_register().number();
+        let offset = draft.random.below(4096).wrapping_sub(2048);
+        draft.give(register, offset);
     }
 }
 
@@ -180,24 +192,23 @@ fn stack(draft: &mut Draft, patches: &mut Patches) {
             const TRAP: u64 = 1 << 8;
             let flags = draft.random.word() & 0x3f_ffff & !TRAP;
             let address = draft.state.general[RSP];
-            if writable_offset(address, 8).is_none() && (LOW - 8..READ_ONLY + PAGE).contains(&address) {
+            let low = LOW - 8..READ_ONLY + PAGE;
+            let high = HIGH - 8..HIGH + PAGE;
+            if writable_offset(address, 8).is_none() && (low.contains(&address) || high.contains(&address)) {
                 draft.give_address(RSP, LOW + PAGE);
             }
             patch_stack(draft, patches, flags);
         }
         Ret => {
-            if draft.random.percent(85) {
-                let target = draft.landing();
-                patch_stack(draft, patches, target);
-            }
+            let target = if draft.random.percent(85) { draft.landing() } else { draft.random.integer() };
+            patch_stack(draft, patches, target);
         }
         Call => indirect_target(draft, patches),
         Enter => {
-            // Locals stay within a page, and nesting is rare.
+            // Locals stay within a page. Nothing nests frames: compilers keep to level 0.
             let locals = draft.random.below(300) as u16;
-            let level = if draft.random.percent(60) { 0 } else { draft.random.below(40) as u8 };
             draft.instruction.set_immediate16(locals);
-            draft.instruction.set_immediate8_2nd(level);
+            draft.instruction.set_immediate8_2nd(0);
         }
         _ => {}
     }

@@ -4,7 +4,9 @@
 //! that executes the cases.
 
 use super::layout::{LOW_BYTES, WRITABLE_BYTES};
+use super::undefined::Undefined;
 use iced_x86::Instruction;
+use lift::MAX_INSTRUCTION;
 
 /// All of the processor's user state that a case can see or change.
 #[repr(C, align(16))]
@@ -106,26 +108,47 @@ impl Patches {
     }
 }
 
-/// One case: an instruction with everything that it can depend on.
+/// One case: an instruction, or a few in a row, with everything that they can depend on.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub index: u64,
-    pub bytes: [u8; 16],
-    pub length: usize,
-    /// The same, decoded at its address.
-    pub instruction: Instruction,
+    pub steps: Vec<Step>,
     pub input: State,
     pub patches: Patches,
+    /// The flags that are not defined after the last step.
+    pub undefined: Undefined,
+}
+
+/// One instruction of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub bytes: [u8; MAX_INSTRUCTION],
+    /// The same, decoded at its address.
+    pub instruction: Instruction,
+    /// The flags that are not defined before it.
+    pub undefined: Undefined,
+}
+
+impl Step {
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.instruction.len()]
+    }
 }
 
 impl Case {
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
+    /// The address after the last instruction.
+    pub fn next_rip(&self) -> u64 {
+        self.steps.last().map_or(self.input.rip, |step| step.instruction.next_ip())
     }
 
-    /// The address after the instruction.
-    pub fn next_rip(&self) -> u64 {
-        self.input.rip + self.length as u64
+    /// Whether rip is at one of the case's instructions.
+    pub fn contains(&self, rip: u64) -> bool {
+        (self.input.rip..self.next_rip()).contains(&rip)
+    }
+
+    /// The instruction at rip; the last one where it is at none.
+    pub fn step_at(&self, rip: u64) -> Option<&Step> {
+        self.steps.iter().find(|step| step.instruction.ip() == rip).or(self.steps.last())
     }
 }
 
@@ -151,6 +174,14 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Of a page fault; otherwise 0.
     pub address: u64,
+    /// Of a page fault: whether it was a write.
+    pub write: bool,
+}
+
+impl Fault {
+    pub const fn without_address(kind: FaultKind) -> Fault {
+        Fault { kind, address: 0, write: false }
+    }
 }
 
 /// A piece of scratch memory that differs from the image.
@@ -227,7 +258,8 @@ impl Changes {
         } else {
             for word in new.chunks_exact(8) {
                 let word = word.iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-                self.hash = (self.hash ^ word ^ offset as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+                self.hash =
+                    (self.hash ^ word ^ offset as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
             }
         }
         self.count += 1;
@@ -239,8 +271,10 @@ impl Changes {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     pub state: State,
-    /// Whether the instruction itself faulted; a jump to a place that cannot be executed did not.
+    /// Whether an instruction of the case faulted; rip is at it then.
     pub fault: Option<Fault>,
+    /// How the place that the case jumped to faulted, where that is known.
+    pub landing: Option<Fault>,
     pub changes: Changes,
 }
 

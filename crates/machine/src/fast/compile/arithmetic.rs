@@ -82,7 +82,7 @@ fn with_memory(ops: &[Op]) -> Option<Code> {
             Op::Binary { function, size, dst, a, b },
             Op::Flags { kind, .. },
         ] if b == Value::Reg(loaded) && dst == a && records(function, kind) && !is_shift(function) => {
-            let handler = by_function!(function, F => by_width!(size, W => by_mode!(&address, M => h::binary_load::<F, W, M>)));
+            let handler = by_function!(function, F => by_width!(size, W => by_mode!(&address, size, M => h::binary_load::<F, W, M>)));
             Some(at(&address, on(handler, a, a)))
         }
         [
@@ -103,11 +103,11 @@ fn to_memory(function: Binary, size: Size, address: &Address, b: Value) -> Optio
         Value::Const(0) if is_shift(function) => None,
         Value::Reg(_) if is_shift(function) => None,
         Value::Reg(b) => {
-            let handler = by_function!(function, F => by_width!(size, W => by_mode!(address, M => h::binary_store::<F, W, M>)));
+            let handler = by_function!(function, F => by_width!(size, W => by_mode!(address, size, M => h::binary_store::<F, W, M>)));
             Some(at(address, on(handler, b, b)))
         }
         Value::Const(b) => {
-            let handler = by_function!(function, F => by_width!(size, W => by_mode!(address, M => h::binary_store_const::<F, W, M>)));
+            let handler = by_function!(function, F => by_width!(size, W => by_mode!(address, size, M => h::binary_store_const::<F, W, M>)));
             Some(at(address, with_const(handler, Reg::ZERO, b)))
         }
     }
@@ -143,7 +143,7 @@ fn other_arithmetic(ops: &[Op]) -> Option<Code> {
             Op::Store { .. },
             Op::Flags { kind: FlagKind::Inc | FlagKind::Dec, .. },
         ] if a == loaded => {
-            let handler = by_function!(function, F => by_width!(size, W => by_mode!(&address, M => h::step_store::<F, W, M>)));
+            let handler = by_function!(function, F => by_width!(size, W => by_mode!(&address, size, M => h::step_store::<F, W, M>)));
             Some(at(&address, code(handler)))
         }
         _ => multiply(ops),
@@ -176,7 +176,7 @@ fn multiply(ops: &[Op]) -> Option<Code> {
             Some(Code { f: a.0, ..with_const(by_width!(size, W => h::multiply_const::<W>), dst, b) })
         }
         (Some((loaded, address)), Value::Reg(b)) if b == loaded && a == dst => {
-            let handler = by_width!(size, W => by_mode!(&address, M => h::multiply_load::<W, M>));
+            let handler = by_width!(size, W => by_mode!(&address, size, M => h::multiply_load::<W, M>));
             Some(at(&address, on(handler, dst, dst)))
         }
         _ => None,

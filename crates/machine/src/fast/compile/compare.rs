@@ -23,15 +23,15 @@ pub(super) fn with_branch(ops: &[Op], next: &[Op]) -> Option<Code> {
             b,
         ),
         Comparison::Sub { size, a: Side::Reg(a), b: Side::Memory(address) } => {
-            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, M => h::compare_load_branch::<D, W, M>)));
+            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, size, M => h::compare_load_branch::<D, W, M>)));
             at(&address, on(handler, a, a))
         }
         Comparison::Sub { size, a: Side::Memory(address), b: Side::Reg(b) } => {
-            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, M => h::compare_memory_branch::<D, W, M>)));
+            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, size, M => h::compare_memory_branch::<D, W, M>)));
             at(&address, on(handler, b, b))
         }
         Comparison::Sub { size, a: Side::Memory(address), b: Side::Const(b) } => {
-            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, M => h::compare_memory_const_branch::<D, W, M>)));
+            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, size, M => h::compare_memory_const_branch::<D, W, M>)));
             at(&address, with_const(handler, Reg::ZERO, b))
         }
         Comparison::And { size, a: Side::Reg(a), b: Side::Reg(b) } => {
@@ -105,14 +105,17 @@ pub(super) fn compare(ops: &[Op]) -> Option<Code> {
         Comparison::Sub { size, a: Side::Reg(a), b: Side::Const(b) } => {
             with_const(by_width!(size, W => h::compare_const::<W>), a, b)
         }
-        Comparison::Sub { size, a: Side::Reg(a), b: Side::Memory(address) } => {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::compare_load::<W, M>)), a, a))
-        }
-        Comparison::Sub { size, a: Side::Memory(address), b: Side::Reg(b) } => {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::compare_memory::<W, M>)), b, b))
-        }
+        Comparison::Sub { size, a: Side::Reg(a), b: Side::Memory(address) } => at(
+            &address,
+            on(by_width!(size, W => by_mode!(&address, size, M => h::compare_load::<W, M>)), a, a),
+        ),
+        Comparison::Sub { size, a: Side::Memory(address), b: Side::Reg(b) } => at(
+            &address,
+            on(by_width!(size, W => by_mode!(&address, size, M => h::compare_memory::<W, M>)), b, b),
+        ),
         Comparison::Sub { size, a: Side::Memory(address), b: Side::Const(b) } => {
-            let handler = by_width!(size, W => by_mode!(&address, M => h::compare_memory_const::<W, M>));
+            let handler =
+                by_width!(size, W => by_mode!(&address, size, M => h::compare_memory_const::<W, M>));
             at(&address, with_const(handler, Reg::ZERO, b))
         }
         Comparison::And { size, a: Side::Reg(a), b: Side::Reg(b) } => {
@@ -122,7 +125,7 @@ pub(super) fn compare(ops: &[Op]) -> Option<Code> {
             with_const(by_width!(size, W => h::test_const::<W>), a, b)
         }
         Comparison::And { size, a: Side::Memory(address), b: Side::Const(b) } => {
-            let handler = by_width!(size, W => by_mode!(&address, M => h::test_memory_const::<W, M>));
+            let handler = by_width!(size, W => by_mode!(&address, size, M => h::test_memory_const::<W, M>));
             at(&address, with_const(handler, Reg::ZERO, b))
         }
         _ => return None,

@@ -17,7 +17,7 @@ pub(super) fn control(ops: &[Op]) -> Option<Code> {
         [Op::Jump { target: Value::Const(_) }] => code(h::jump),
         [Op::Jump { target: Value::Reg(f) }] => on(h::jump_reg, f, f),
         [Op::Load { dst, address, .. }, Op::Jump { target }] if target == Value::Reg(dst) => {
-            at(&address, code(by_mode!(&address, M => h::jump_load::<M>)))
+            at(&address, code(by_mode!(&address, Size::B8, M => h::jump_load::<M>)))
         }
         [
             Op::Store { src: Value::Const(imm), address: NEW_TOP, size: Size::B8 },
@@ -33,7 +33,7 @@ pub(super) fn control(ops: &[Op]) -> Option<Code> {
             Op::Binary { dst: Reg::RSP, .. },
             Op::Call { target, .. },
         ] if target == Value::Reg(dst) => {
-            at(&address, with_const(by_mode!(&address, M => h::call_load::<M>), Reg::ZERO, imm))
+            at(&address, with_const(by_mode!(&address, Size::B8, M => h::call_load::<M>), Reg::ZERO, imm))
         }
         [
             Op::Load { size: Size::B8, dst, address: STACK_TOP },

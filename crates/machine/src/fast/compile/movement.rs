@@ -29,40 +29,45 @@ pub(super) fn movement(ops: &[Op]) -> Option<Code> {
             with_const(by_width!(size, W => h::insert_const::<W>), dst, imm & size.mask())
         }
         [Op::Lea { size, dst, address }] => {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::lea::<W, M>)), dst, dst))
+            at(&address, on(by_width!(size, W => by_mode!(&address, size, M => h::lea::<W, M>)), dst, dst))
         }
         [Op::Load { size, dst, address }] => {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::load::<W, M>)), dst, dst))
+            at(&address, on(by_width!(size, W => by_mode!(&address, size, M => h::load::<W, M>)), dst, dst))
         }
         [Op::Load { dst: loaded, address, .. }, Op::SignExtend { from, to, dst, src }] if src == loaded => {
-            let handler =
-                by_width!(from, F => by_width!(to, T => by_mode!(&address, M => h::load_signed::<F, T, M>)));
+            let handler = by_width!(from, F => by_width!(to, T => by_mode!(&address, from, M => h::load_signed::<F, T, M>)));
             at(&address, on(handler, dst, dst))
         }
         [Op::Load { size, dst: loaded, address }, Op::Insert { at: 0, dst, src, .. }]
             if src == Value::Reg(loaded) =>
         {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::load_insert::<W, M>)), dst, dst))
+            at(
+                &address,
+                on(by_width!(size, W => by_mode!(&address, size, M => h::load_insert::<W, M>)), dst, dst),
+            )
         }
         [Op::Store { size, src: Value::Reg(src), address }] => {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::store::<W, M>)), src, src))
+            at(&address, on(by_width!(size, W => by_mode!(&address, size, M => h::store::<W, M>)), src, src))
         }
         [Op::Store { size, src: Value::Const(imm), address }] => {
-            let handler = by_width!(size, W => by_mode!(&address, M => h::store_const::<W, M>));
+            let handler = by_width!(size, W => by_mode!(&address, size, M => h::store_const::<W, M>));
             at(&address, with_const(handler, Reg::ZERO, imm))
         }
         [Op::LoadVector { dst, address, aligned }] => {
-            let handler = by_mode!(&address, M => h::load_pair::<M>);
+            let handler = by_mode!(&address, Size::B8, M => h::load_pair::<M>);
             at(&address, with_const(handler, dst, alignment_mask(aligned)))
         }
         [Op::StoreVector { src, address, aligned }] => {
-            let handler = by_mode!(&address, M => h::store_pair::<M>);
+            let handler = by_mode!(&address, Size::B8, M => h::store_pair::<M>);
             at(&address, with_const(handler, src, alignment_mask(aligned)))
         }
         [Op::Load { size, dst, address }, Op::Move { dst: high, src: Value::Const(0) }]
             if is_pair(dst, high) =>
         {
-            at(&address, on(by_width!(size, W => by_mode!(&address, M => h::load_clear::<W, M>)), dst, dst))
+            at(
+                &address,
+                on(by_width!(size, W => by_mode!(&address, size, M => h::load_clear::<W, M>)), dst, dst),
+            )
         }
         [Op::Test { condition, dst: bit }, Op::Insert { size: Size::B1, at: 0, dst, src }]
             if src == Value::Reg(bit) =>

@@ -1,19 +1,29 @@
 //! From a value to a type parameter, so that a handler can be chosen by size, address mode, function or
 //! condition. Each macro binds a type to a name in an expression; functions cannot, since the types differ.
 
-use lift::{Address, Reg};
+use lift::{Address, Reg, Size};
 
 #[derive(Clone, Copy)]
 pub(super) enum ModeKind {
     Based,
+    OnStack,
+    InFrame,
     Indexed,
     Segmented,
 }
 
-pub(super) fn mode(address: &Address) -> Option<ModeKind> {
+/// How accesses of a size at an address are best made, or `None` if only the plain ops can.
+pub(super) fn mode(address: &Address, size: Size) -> Option<ModeKind> {
+    let aligned = address.displacement % size.bytes() as i64 == 0;
     match address {
         Address { narrow: true, .. } => None,
-        Address { segment: Reg::ZERO, index: Reg::ZERO, .. } => Some(ModeKind::Based),
+        Address { segment: Reg::ZERO, index: Reg::ZERO, base, displacement, .. } => match *base {
+            Reg::RSP if aligned => Some(ModeKind::OnStack),
+            // Below the frame pointer lie local variables. Above it lies little, and with a positive
+            // displacement rbp is more likely a pointer like any other.
+            Reg::RBP if aligned && *displacement < 0 => Some(ModeKind::InFrame),
+            _ => Some(ModeKind::Based),
+        },
         Address { segment: Reg::ZERO, .. } => Some(ModeKind::Indexed),
         _ => Some(ModeKind::Segmented),
     }
@@ -45,10 +55,18 @@ macro_rules! by_width {
 }
 
 macro_rules! by_mode {
-    ($address:expr, $m:ident => $body:expr) => {
-        match $crate::fast::compile::select::mode($address)? {
+    ($address:expr, $size:expr, $m:ident => $body:expr) => {
+        match $crate::fast::compile::select::mode($address, $size)? {
             $crate::fast::compile::select::ModeKind::Based => {
                 type $m = $crate::fast::parts::Based;
+                $body
+            }
+            $crate::fast::compile::select::ModeKind::OnStack => {
+                type $m = $crate::fast::parts::OnStack;
+                $body
+            }
+            $crate::fast::compile::select::ModeKind::InFrame => {
+                type $m = $crate::fast::parts::InFrame;
                 $body
             }
             $crate::fast::compile::select::ModeKind::Indexed => {

@@ -7,7 +7,7 @@ use super::select::*;
 use super::{at, on};
 use crate::vector::{Function, function_for};
 use lift::vector::VectorResult;
-use lift::{Address, Op, Reg, VectorOp};
+use lift::{Address, Op, Reg, Size, VectorOp};
 
 pub(super) fn vector(ops: &[Op]) -> Option<Code> {
     match *ops {
@@ -35,7 +35,7 @@ fn with_memory(op: VectorOp, dst: Reg, imm: u8, address: &Address, aligned: bool
     let Function::Pure(_) = function_for(op) else { return None };
     let displacement = i32::try_from(address.displacement).ok()?;
     let packed = (imm as u64) | alignment_mask(aligned) << 8 | (displacement as u32 as u64) << 32;
-    let handler = by_mode!(address, M => h::vector_load::<M>);
+    let handler = by_mode!(address, Size::B8, M => h::vector_load::<M>);
     Some(Code { displacement: pointer(op), imm: packed, ..at(address, on(handler, dst, dst)) })
 }
 
