@@ -1,1 +1,30 @@
-fn main() {}
+//! Measures whydunit against its peers and prints tables for docs/benchmarks.md.
+
+mod bench;
+mod measure;
+mod memory;
+mod place;
+mod snapshots;
+mod speed;
+
+use clap::{Parser, Subcommand};
+
+/// Measures whydunit and prints markdown tables, with the command that made them.
+#[derive(Debug, Parser)]
+#[command(name = "eval")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Speed against native, valgrind and memcheck; memory against run length; cost of clones
+    Bench(bench::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Bench(options) => bench::run(&options),
+    }
+}

@@ -32,7 +32,7 @@ const BASELINE: [&str; 12] = [
 pub fn report(machine: &Machine, exit: &Exit, name: &str, coloured: bool) -> Option<String> {
     let program = Program::from_memory(&machine.memory);
     let (headline, epilogue) = match exit {
-        Exit::Exited(_) => return None,
+        Exit::Exited(_) | Exit::Input => return None,
         Exit::Killed { signal, fault } => {
             let doing = fault.as_ref().map(|fault| cause::describe(machine, fault));
             (killed(name, *signal, doing.as_deref()), instruction_line(machine, fault.is_some()))

@@ -3,9 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
+use linux::fs::{Pieces, StandardStreams};
 use linux::{Config, Exit, LoadError, Process};
 use machine::{Time, Unwatched};
 
@@ -13,7 +15,7 @@ use crate::args::RunArguments;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::lookup::{self, Lookup};
-use crate::streams::{self, Input, OutputError, PassThrough};
+use crate::streams::{self, Input, InputKind, OutputError, PassThrough};
 use crate::write_back;
 
 /// Output is passed on this often, in instructions: a few hundredths of a second.
@@ -112,6 +114,10 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
         warned = warnings.len();
         match exit {
             Exit::Until if process.machine.time < limit => {}
+            Exit::Input => {
+                let piece = streams::next_input().map_err(Interrupted::Failed)?;
+                process.kernel.files.feed_input(&piece);
+            }
             exit => return Ok(exit),
         }
     }
@@ -120,6 +126,7 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
 fn load(arguments: &RunArguments) -> Result<Process, Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
+    let input = Input::open(arguments.stdin.as_deref()).map_err(failed)?;
     let name = &arguments.command[0];
     let config = Config {
         argv: arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
@@ -128,14 +135,16 @@ fn load(arguments: &RunArguments) -> Result<Process, Failure> {
             .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
             .collect(),
         cwd: std::env::current_dir().context("the working directory is gone").map_err(failed)?,
-        stdin: std::sync::Arc::new(match Input::open(arguments.stdin.as_deref()).map_err(failed)? {
-            Input::Whole(x) => x,
-            Input::Live => Vec::new(),
-        }),
-        streams: if arguments.terminal {
-            linux::fs::StandardStreams::Terminal
-        } else {
-            linux::fs::StandardStreams::Pipes
+        stdin: Arc::new(input.bytes),
+        stdin_open: input.kind != InputKind::File,
+        stdin_pieces: match input.kind {
+            InputKind::Terminal => Pieces::Lines,
+            InputKind::File | InputKind::Pipe => Pieces::Chunks,
+        },
+        streams: match input.kind {
+            _ if arguments.terminal => StandardStreams::Terminal,
+            InputKind::File => StandardStreams::FileInput,
+            InputKind::Terminal | InputKind::Pipe => StandardStreams::Pipes,
         },
         max_memory: arguments.max_memory,
         max_output: arguments.max_output,

@@ -2,13 +2,13 @@
 //! for.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use linux::Output;
-use linux::fs::Stream;
+use linux::fs::{Pieces, Stream};
 
 /// Writes a message of ours to standard error. When nobody listens there, nobody can be told.
 pub fn tell(message: &str) {
@@ -63,45 +63,52 @@ fn explain(error: io::Error) -> OutputError {
     }
 }
 
-/// As much as a pipe of Linux holds.
-const CHUNK: u64 = 65536;
+/// The host's standard input, or the file that stands for it.
+pub struct Input {
+    /// What is there from the beginning.
+    pub bytes: Vec<u8>,
+    pub kind: InputKind,
+}
 
-/// Where the guest's standard input comes from.
-pub enum Input {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
     /// A regular file, which is read at once: the guest can seek in it.
-    Whole(Vec<u8>),
-    /// The rest; nothing is read before the guest asks, since somebody may have to type it.
-    Live,
+    File,
+    /// Nothing is read before the guest asks, since somebody may have to type it.
+    Terminal,
+    /// Likewise, but it does not come line by line.
+    Pipe,
 }
 
 impl Input {
     pub fn open(file: Option<&Path>) -> Result<Input> {
         if let Some(path) = file {
-            let content =
-                std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-            return Ok(Input::Whole(content));
+            let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+            return Ok(Input { bytes, kind: InputKind::File });
         }
-        let host = io::stdin();
-        // A second handle, since the metadata of a stream can be asked of files only.
-        let Ok(handle) = host.as_fd().try_clone_to_owned() else { return Ok(Input::Whole(Vec::new())) };
+        let stdin = io::stdin();
+        if stdin.is_terminal() {
+            return Ok(Input { bytes: Vec::new(), kind: InputKind::Terminal });
+        }
+        // A handle of its own, since only files can be asked what they are.
+        let handle = stdin.as_fd().try_clone_to_owned().context("standard input cannot be opened")?;
         if !File::from(handle).metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(Input::Live);
+            return Ok(Input { bytes: Vec::new(), kind: InputKind::Pipe });
         }
-        let mut content = Vec::new();
-        host.lock().read_to_end(&mut content).context("standard input cannot be read")?;
-        Ok(Input::Whole(content))
+        let mut bytes = Vec::new();
+        stdin.lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+        Ok(Input { bytes, kind: InputKind::File })
     }
 }
 
-/// The next piece of live input; empty at its end. From a terminal that is a line. Everything else comes in full
-/// chunks, however it trickles in, because the sizes of the guest's reads decide how the run goes on.
+/// The next piece of standard input; nothing at its end. From a terminal that is a line, which is passed on as soon as
+/// it is typed. Everything else comes in whole chunks, however it trickles in.
 pub fn next_input() -> Result<Vec<u8>> {
     let mut piece = Vec::new();
-    let stdin = io::stdin();
-    let result = if stdin.is_terminal() {
-        io::BufRead::read_until(&mut stdin.lock(), b'\n', &mut piece).map(drop)
-    } else {
-        stdin.lock().take(CHUNK).read_to_end(&mut piece).map(drop)
+    let mut stdin = io::stdin().lock();
+    let result = match stdin.is_terminal() {
+        true => stdin.read_until(b'\n', &mut piece),
+        false => stdin.take(Pieces::CHUNK as u64).read_to_end(&mut piece),
     };
     result.context("standard input cannot be read")?;
     Ok(piece)

@@ -111,10 +111,6 @@ impl<'a> Guest<'a> {
         Ok(u8::from_le_bytes(self.read_array(address)?))
     }
 
-    pub fn read_u16(&mut self, address: u64) -> Result<u16, Errno> {
-        Ok(u16::from_le_bytes(self.read_array(address)?))
-    }
-
     pub fn read_u32(&mut self, address: u64) -> Result<u32, Errno> {
         Ok(u32::from_le_bytes(self.read_array(address)?))
     }
@@ -140,10 +136,6 @@ impl<'a> Guest<'a> {
     }
 
     pub fn write_u64(&mut self, address: u64, value: u64) -> Result<(), Errno> {
-        self.write(address, &value.to_le_bytes())
-    }
-
-    pub fn write_i64(&mut self, address: u64, value: i64) -> Result<(), Errno> {
         self.write(address, &value.to_le_bytes())
     }
 
@@ -248,5 +240,113 @@ impl<'a> Guest<'a> {
             self.out_of_memory = true;
         }
         Errno::EFAULT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::{Backing, PAGE_SIZE, Permissions, Region};
+
+    const START: u64 = 0x10_0000;
+
+    /// Three pages: two that can be read and written, one that cannot be accessed.
+    fn memory() -> Memory {
+        let mut memory = Memory::new(1 << 20);
+        let region = |start, pages, permissions| Region {
+            start,
+            end: start + pages * PAGE_SIZE,
+            permissions,
+            backing: Backing::Zero,
+            name: "".into(),
+            shared: false,
+        };
+        memory.map(region(START, 2, Permissions::RW));
+        memory.map(region(START + 2 * PAGE_SIZE, 1, Permissions::NONE));
+        memory
+    }
+
+    const END: u64 = START + 2 * PAGE_SIZE;
+
+    fn with<R>(test: impl FnOnce(&mut Guest<'_>) -> R) -> (R, Vec<KernelAccess>) {
+        let mut memory = memory();
+        let mut accesses = Vec::new();
+        let result = test(&mut Guest::new(&mut memory, &mut accesses));
+        (result, accesses)
+    }
+
+    #[test]
+    fn a_string_may_end_at_the_end_of_what_can_be_read() {
+        let ((), accesses) = with(|guest| {
+            guest.memory.write(END - 6, b"/path\0").unwrap();
+            assert_eq!(guest.read_path(END - 6), Ok(b"/path".to_vec()));
+            guest.memory.write(END - 1, b"x").unwrap();
+            assert_eq!(guest.read_path(END - 6), Err(Errno::EFAULT));
+            assert_eq!(guest.read_path(0), Err(Errno::EFAULT));
+            assert_eq!(guest.read_path(u64::MAX), Err(Errno::EFAULT));
+        });
+        assert_eq!(accesses, [KernelAccess { address: END - 6, length: 6, write: false }]);
+    }
+
+    #[test]
+    fn a_path_without_end_is_too_long() {
+        with(|guest| {
+            guest.memory.write(START, &[b'a'; PATH_MAX]).unwrap();
+            assert_eq!(guest.read_path(START), Err(Errno::ENAMETOOLONG));
+            guest.memory.write(START + PATH_MAX as u64 - 1, b"\0").unwrap();
+            assert_eq!(guest.read_path(START).map(|path| path.len()), Ok(PATH_MAX - 1));
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_read_in_whole_is_read_as_far_as_possible() {
+        with(|guest| {
+            guest.memory.write(END - 3, b"abc").unwrap();
+            assert_eq!(guest.read_available(END - 3, 100), Ok(b"abc".to_vec()));
+            assert_eq!(guest.read_available(END - 3, 2), Ok(b"ab".to_vec()));
+            assert_eq!(guest.read_available(END - 3, 1 << 60), Ok(b"abc".to_vec()));
+            assert_eq!(guest.read_available(END, 1), Err(Errno::EFAULT));
+            assert_eq!(guest.read_available(8, 0), Ok(Vec::new()));
+            assert_eq!(guest.read_available(u64::MAX, 10), Err(Errno::EFAULT));
+        });
+    }
+
+    #[test]
+    fn a_claimed_length_is_not_allocated() {
+        with(|guest| {
+            assert_eq!(guest.read_vec(START, 1 << 50), Err(Errno::EFAULT));
+            assert_eq!(guest.read_vec(START, u64::MAX), Err(Errno::EFAULT));
+        });
+    }
+
+    #[test]
+    fn buffer_arrays_are_checked_and_cut_to_the_most_that_a_call_moves() {
+        with(|guest| {
+            let fields = [START, MAX_TRANSFER - 5, START + 8, 100];
+            guest.memory.write(START, &fields.map(u64::to_le_bytes).concat()).unwrap();
+            let vectors = guest.read_iovecs(START, 2).unwrap();
+            assert_eq!(vectors[0], IoVec { base: START, length: MAX_TRANSFER - 5 });
+            assert_eq!(vectors[1], IoVec { base: START + 8, length: 5 });
+            guest.memory.write(START + 24, &u64::MAX.to_le_bytes()).unwrap();
+            assert_eq!(guest.read_iovecs(START, 2), Err(Errno::EINVAL));
+            assert_eq!(guest.read_iovecs(START, IOV_MAX + 1), Err(Errno::EINVAL));
+            assert_eq!(guest.read_iovecs(START, u64::MAX), Err(Errno::EINVAL));
+            assert_eq!(guest.read_iovecs(0, 1), Err(Errno::EFAULT));
+            assert_eq!(guest.read_iovecs(0, 0), Ok(Vec::new()));
+        });
+    }
+
+    #[test]
+    fn neighbouring_accesses_are_logged_as_one() {
+        let (_, accesses) = with(|guest| {
+            guest.write_u64(START, 1).unwrap();
+            guest.write_u32(START + 8, 2).unwrap();
+            guest.read_u8(START + 12).unwrap();
+            guest.write(START, &[]).unwrap();
+            guest.write_u64(END - 4, 1).unwrap_err();
+        });
+        let first = KernelAccess { address: START, length: 12, write: true };
+        let second = KernelAccess { address: START + 12, length: 1, write: false };
+        assert_eq!(accesses, [first, second]);
     }
 }

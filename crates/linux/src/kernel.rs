@@ -28,6 +28,9 @@ pub const PARENT_PID: u32 = 4241;
 pub enum Exit {
     /// The time that the caller named has come; the process can run on.
     Until,
+    /// The process reads standard input, of which no more is known yet. It can run on once it has been fed by
+    /// [`FileSystem::feed_input`].
+    Input,
     Exited(i32),
     /// A signal ended it: one that a fault raised, or one that it sent to itself.
     Killed {
@@ -86,6 +89,8 @@ pub struct Kernel {
     pub signals: Signals,
     /// Files that are mapped so that stores reach them.
     pub shared: Arc<Vec<SharedMapping>>,
+    /// The last system call has not been served: it waits for standard input.
+    pub waiting: bool,
     /// Set when the process has ended; it stays so.
     pub ended: Option<Exit>,
 }
@@ -107,19 +112,25 @@ impl Kernel {
             resources: Resources::default(),
             signals: Signals::default(),
             shared: Arc::default(),
+            waiting: false,
             ended: None,
         }
     }
 
     /// Serves the system call that the machine stopped at: number and arguments from the registers, result
-    /// into rax. Afterwards [`Kernel::ended`] tells whether it was the process's last.
+    /// into rax. Afterwards [`Kernel::ended`] tells whether it was the process's last, and [`Kernel::waiting`]
+    /// whether it has to be served again when there is more input; nothing has happened then.
     pub fn syscall(&mut self, machine: &mut Machine) {
+        self.waiting = false;
         let number = machine.cpu.get(Reg::RAX);
         let registers = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9];
         let args = registers.map(|register| machine.cpu.get(register));
         let time = machine.time;
         let Core { cpu, memory, .. } = &mut **machine;
         let result = self.serve(memory, cpu, time, number, args);
+        if self.waiting {
+            return;
+        }
         let value = match result {
             Ok(value) => value,
             Err(errno) => errno.as_return_value(),
@@ -188,6 +199,13 @@ impl Call<'_> {
     /// For a call that would wait for ever: nobody else is there to end the wait.
     pub fn block_forever(&mut self, call: &'static str) -> SysResult {
         self.end(Exit::Deadlock { call });
+        Err(Errno::EINTR)
+    }
+
+    /// For a call that reads more of standard input than is known. It is served again later, so it must not have
+    /// done anything yet.
+    pub fn wait_for_input(&mut self) -> SysResult {
+        self.kernel.waiting = true;
         Err(Errno::EINTR)
     }
 

@@ -26,3 +26,4 @@ pub use kernel::{Exit, Kernel, Limits};
 pub use load_error::LoadError;
 pub use output::{Output, Written};
 pub use process::{Config, Process};
+pub use stack::{STACK_SIZE, STACK_TOP};

@@ -10,7 +10,7 @@ use lift::Reg;
 use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time};
 
 use crate::clock;
-use crate::fs::{Credentials, FileSystem, Setup, StandardStreams, Timestamp};
+use crate::fs::{Credentials, FileSystem, Pieces, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
@@ -25,7 +25,12 @@ pub struct Config {
     pub env: Vec<Vec<u8>>,
     /// Absolute.
     pub cwd: PathBuf,
+    /// Standard input, or what of it is known.
     pub stdin: Arc<Vec<u8>>,
+    /// More of it will be fed, see [`Exit::Input`].
+    pub stdin_open: bool,
+    /// How much of it a read returns.
+    pub stdin_pieces: Pieces,
     /// What the standard streams look like to the guest.
     pub streams: StandardStreams,
     /// In bytes; the overlay of files may take as much again.
@@ -55,6 +60,8 @@ impl Config {
             env: Vec::new(),
             cwd: PathBuf::from("/"),
             stdin: Arc::default(),
+            stdin_open: false,
+            stdin_pieces: Pieces::Chunks,
             streams: StandardStreams::Pipes,
             max_memory: Config::DEFAULT_MAX_MEMORY,
             max_output: Config::DEFAULT_MAX_OUTPUT,
@@ -111,6 +118,13 @@ impl Process {
             if let Some(exit) = &self.kernel.ended {
                 return exit.clone();
             }
+            if self.kernel.waiting {
+                self.kernel.syscall(&mut self.machine);
+                if self.kernel.waiting {
+                    return Exit::Input;
+                }
+                continue;
+            }
             match self.machine.run(until, observer) {
                 Stop::Until => return Exit::Until,
                 Stop::Syscall => self.kernel.syscall(&mut self.machine),
@@ -139,6 +153,8 @@ impl Process {
             working_directory: config.cwd.as_os_str().as_bytes().to_vec(),
             process: PID,
             standard_input: config.stdin.clone(),
+            input_open: config.stdin_open,
+            input_pieces: config.stdin_pieces,
             streams: config.streams,
             overlay_limit: config.max_memory,
             memory_total: config.max_memory,
@@ -178,3 +194,6 @@ impl Process {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,10 @@ pub struct Block {
     pub start: u64,
     /// The address after the last instruction.
     pub end: u64,
+    /// How many instructions it has.
+    pub length: u64,
+    /// The first of `code`.
+    pub first: *const Code,
     pub instructions: Box<[Instruction]>,
     ops: Box<[Op]>,
     pub code: Box<[Code]>,
@@ -40,6 +44,12 @@ pub struct Instruction {
     first_op: u32,
     end_op: u32,
 }
+
+// SAFETY: `first` points into `code`, and a code's pointers lead to functions and to `ops`; all of it is
+// never changed once the block is made, but for the links, which are atomic.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
 
 impl Block {
     pub fn ops_of(&self, instruction: &Instruction) -> &[Op] {
@@ -163,6 +173,8 @@ fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) 
     let mut block = Box::new(Block {
         start,
         end,
+        length: instructions.len() as u64,
+        first: std::ptr::null(),
         instructions: instructions.into(),
         ops: ops.into(),
         code: Box::default(),
@@ -172,6 +184,7 @@ fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) 
     });
     let (code, origins) = fast::compile(&block);
     block.code = code.into();
+    block.first = block.code.as_ptr();
     block.origins = origins.into();
     block
 }

@@ -3,7 +3,7 @@
 use crate::Cpu;
 use crate::block::{self, Block, CodeSpace, Edits, NoBlock};
 use crate::exec::{Context, Flow, Force, execute_instruction};
-use crate::fast::{Code, Exit, JumpCache};
+use crate::fast::{Code, Exit, JumpCache, SLICE};
 use crate::fault::{Fault, FaultKind, Stop, Unsupported};
 use crate::intervention::{Action, Intervention};
 use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
@@ -24,6 +24,8 @@ pub struct Core {
     /// The block being run, for the fast executor's handlers.
     pub(crate) current: *const Block,
     pub(crate) exit: Exit,
+    /// How many more instructions the fast executor may enter blocks for.
+    pub(crate) slice: u64,
     pub memory: Memory,
     pub(crate) jumps: JumpCache,
 }
@@ -318,70 +320,54 @@ impl Machine {
             Err(stop) => return Some(stop),
         };
         loop {
-            // SAFETY: `block` comes from this machine's space, which does not change within this loop.
-            let current = unsafe { &*block };
-            let length = current.instructions.len() as u64;
-            if limit.0 - self.time.0 < length {
-                self.core.cpu.rip = current.start;
-                let left = (limit.0 - self.time.0) as usize;
-                return self.run_instructions(current, 0, left, &mut Unwatched, None);
+            // SAFETY: `block` comes from this machine's space.
+            let entered = unsafe { &*block };
+            let left = limit.0 - self.time.0;
+            if left < entered.length {
+                self.core.cpu.rip = entered.start;
+                return self.run_instructions(entered, 0, left as usize, &mut Unwatched, None);
             }
-            self.core.current = block;
-            // SAFETY: a block's code ends in a code that returns.
-            let next = unsafe { exec_block(&mut self.core, current) };
-            if !next.is_null() {
-                self.time.0 += length;
-                block = next;
-                continue;
-            }
-            match self.core.exit {
-                Exit::Link(side) => {
-                    self.time.0 += length;
-                    self.core.cpu.rip = current.targets[side as usize];
-                    let space = Arc::as_ptr(&self.space);
-                    block = match self.block() {
-                        Ok(block) => block,
-                        Err(stop) => return Some(stop),
-                    };
-                    // Code from a writable page makes the machine leave its space, and `current` with it.
-                    if std::ptr::eq(space, Arc::as_ptr(&self.space)) {
-                        current.links[side as usize].store(block.cast_mut(), Relaxed);
-                    }
-                }
-                Exit::Indirect => {
-                    self.time.0 += length;
-                    block = match self.block() {
-                        Ok(block) => block,
-                        Err(stop) => return Some(stop),
-                    };
-                }
+            let slice = left.min(SLICE);
+            self.core.run_code(entered, slice);
+            // SAFETY: the executor only goes from block to block of one space.
+            let current = unsafe { &*self.core.current };
+            self.time.0 += slice - self.core.slice;
+            block = match self.core.exit {
+                Exit::Slice(block) => block,
                 Exit::Bail(code) => return self.leave_block(current, code),
-            }
+                Exit::Indirect => match self.block() {
+                    Ok(block) => block,
+                    Err(stop) => return Some(stop),
+                },
+                Exit::Link(side) => match self.linked(current, side) {
+                    Ok(block) => block,
+                    Err(stop) => return Some(stop),
+                },
+            };
         }
+    }
+
+    /// Goes from `current` to its target on one side, and links the two.
+    fn linked(&mut self, current: &Block, side: bool) -> Result<*const Block, Stop> {
+        self.core.cpu.rip = current.targets[side as usize];
+        let space = Arc::as_ptr(&self.space);
+        let block = self.block()?;
+        // Code from a writable page makes the machine leave its space, and `current` with it.
+        if std::ptr::eq(space, Arc::as_ptr(&self.space)) {
+            current.links[side as usize].store(block.cast_mut(), Relaxed);
+        }
+        Ok(block)
     }
 
     /// A handler gave up before an instruction: that one is done by the reference executor.
     fn leave_block(&mut self, block: &Block, code: *const Code) -> Option<Stop> {
         // SAFETY: `code` points into the block's code.
-        let index = unsafe { code.offset_from(block.code.as_ptr()) } as usize;
+        let index = unsafe { code.offset_from(block.first) } as usize;
         let origin = block.origins.get(index).copied().unwrap_or(0) as usize;
-        self.time.0 += origin as u64;
-        if let Some(instruction) = block.instructions.get(origin) {
-            self.core.cpu.rip = instruction.address;
-        }
+        // The block was counted as a whole.
+        self.time.0 -= block.length - origin as u64;
         self.run_instructions(block, origin, 1, &mut Unwatched, None)
     }
-}
-
-/// Runs a block's code by its handlers.
-///
-/// # Safety
-/// `core.current` must be the block, and its space must be alive.
-#[inline(always)]
-unsafe fn exec_block(core: &mut Core, block: &Block) -> *const Block {
-    let first = block.code.as_ptr();
-    // SAFETY: every block has at least one code.
-    unsafe { ((*first).handler)(core, first) }
 }
 
 impl Core {
@@ -401,6 +387,15 @@ impl Core {
         }
     }
 
+    /// Runs a block and those after it by their handlers, for at most `slice` instructions, of which the
+    /// block itself must not have more.
+    fn run_code(&mut self, block: &Block, slice: u64) {
+        self.slice = slice - block.length;
+        self.current = block;
+        // SAFETY: every block has at least one code, and `current` is the block.
+        unsafe { ((*block.first).handler)(self, block.first) }
+    }
+
     fn boxed(cpu: Cpu, memory: Memory) -> Box<Core> {
         Box::new(Core {
             cpu,
@@ -408,6 +403,7 @@ impl Core {
             jumps: JumpCache::default(),
             current: std::ptr::null(),
             exit: Exit::Indirect,
+            slice: 0,
         })
     }
 }

@@ -61,9 +61,14 @@ impl Scratch {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // A program that does not read its input closes the pipe early.
-        let _ = child.stdin.take().unwrap().write_all(input);
-        ran(child.wait_with_output().unwrap())
+        let mut stdin = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // A program that does not read its input closes the pipe early.
+                let _ = stdin.write_all(input);
+            });
+            ran(child.wait_with_output().unwrap())
+        })
     }
 
     pub fn command(&self, words: &[&str]) -> Command {

@@ -298,7 +298,7 @@ impl FileSystem {
         // Standard streams have the numbers that no pipe of the guest has.
         let number = match &file.object {
             Object::PipeReader(pipe) | Object::PipeWriter(pipe) => 16 + pipe.0,
-            Object::Input(_) => 1,
+            Object::Input => 1,
             Object::Output(stream) => 2 + *stream as u64,
             Object::Node(inode) | Object::Generated { inode, .. } => return self.stat_node(*inode),
         };

@@ -58,7 +58,8 @@ pub(super) enum Object {
     },
     PipeReader(PipeId),
     PipeWriter(PipeId),
-    Input(Arc<Vec<u8>>),
+    /// Standard input, unless it is a file.
+    Input,
     Output(Stream),
 }
 
@@ -201,7 +202,7 @@ impl FileSystem {
 
     pub fn is_terminal(&self, descriptor: i32) -> Result<bool, Errno> {
         let (_, file) = self.file(descriptor)?;
-        Ok(self.terminal && matches!(file.object, Object::Input(_) | Object::Output(_)))
+        Ok(self.terminal && matches!(file.object, Object::Input | Object::Output(_)))
     }
 
     /// Gives a held node a descriptor; the hold belongs to the open file from then on.
@@ -262,7 +263,7 @@ impl FileSystem {
                 self.open_anonymous(setup.standard_input.clone(), O_RDONLY, false, setup.now)?
             }
             StandardStreams::Pipes | StandardStreams::Terminal => {
-                self.install(Object::Input(setup.standard_input.clone()), flags, false)?
+                self.install(Object::Input, flags, false)?
             }
         };
         let flags = if self.terminal { O_RDWR } else { O_WRONLY };
@@ -287,7 +288,7 @@ impl FileSystem {
             Object::PipeWriter(id) => {
                 self.leave_pipe(id, |pipe| pipe.writers = pipe.writers.saturating_sub(1))
             }
-            Object::Input(_) | Object::Output(_) => {}
+            Object::Input | Object::Output(_) => {}
         }
     }
 

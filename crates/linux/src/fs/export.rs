@@ -28,15 +28,44 @@ pub enum ChangeKind {
     Removed,
 }
 
+/// An export may take so many bytes of our memory, all files together.
+const LARGEST_EXPORT: u64 = 2 << 30;
+
+/// A path that differs from the host's, before its content is looked at.
+struct Changed {
+    path: Vec<Vec<u8>>,
+    /// None for one that was removed.
+    inode: Option<Inode>,
+    existed: bool,
+    size: u64,
+}
+
 impl FileSystem {
-    /// All changes, each directory before what is in it. A file too large for one piece of memory is ENOMEM, a
-    /// path that no system call could name is ENAMETOOLONG.
+    /// All changes, each directory before what is in it. More than fits into our memory is ENOMEM, a path that no
+    /// system call could name is ENAMETOOLONG.
     pub fn changed_files(&mut self) -> Result<Vec<Change>, Errno> {
         let mut changes = Vec::new();
+        let mut changed = self.changed_paths()?;
+        changed.sort_by(|a, b| a.path.cmp(&b.path));
+        let sizes = changed.iter().map(|changed| changed.size);
+        if sizes.fold(0, u64::saturating_add) > LARGEST_EXPORT {
+            return Err(Errno::ENOMEM);
+        }
+        for Changed { path, inode, existed, .. } in changed {
+            let kind = match inode {
+                Some(inode) => self.describe_change(inode)?,
+                None => Some(ChangeKind::Removed),
+            };
+            changes.extend(kind.map(|kind| Change { path, kind, existed }));
+        }
+        Ok(changes)
+    }
+
+    fn changed_paths(&mut self) -> Result<Vec<Changed>, Errno> {
+        let mut changed = Vec::new();
         // Not recursive: a guest can nest directories deeper than our stack.
         let mut pending = vec![(Vec::new(), self.tree.root, false)];
         while let Some((path, directory, everything)) = pending.pop() {
-            let mut below = Vec::new();
             for (name, entry) in self.entries_of_interest(directory, everything)? {
                 let mut path: Vec<Vec<u8>> = path.clone();
                 path.push(name.to_vec());
@@ -47,7 +76,7 @@ impl FileSystem {
                 let existed = self.tree.host_entry(&host_path).is_some();
                 let Entry::Node(inode) = entry else {
                     if existed {
-                        changes.push(Change { path, kind: ChangeKind::Removed, existed });
+                        changed.push(Changed { path, inode: None, existed, size: 0 });
                     }
                     continue;
                 };
@@ -56,19 +85,16 @@ impl FileSystem {
                     continue;
                 }
                 let moved = node.origin.as_ref().is_none_or(|origin| origin.path != host_path);
-                if (moved || node.changed)
-                    && let Some(kind) = self.describe_change(inode)?
-                {
-                    changes.push(Change { path: path.clone(), kind, existed });
+                if moved || node.changed {
+                    let size = if node.is_directory() { 0 } else { node.size() };
+                    changed.push(Changed { path: path.clone(), inode: Some(inode), existed, size });
                 }
-                if self.tree.node(inode)?.is_directory() {
-                    below.push((path, inode, moved));
+                if node.is_directory() {
+                    pending.push((path, inode, moved));
                 }
             }
-            pending.extend(below.into_iter().rev());
         }
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(changes)
+        Ok(changed)
     }
 
     /// In a directory that is where the host has it only what the overlay knows; in a moved one all that is there.

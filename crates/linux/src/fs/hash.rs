@@ -22,7 +22,7 @@ impl Hash for FileSystem {
             match &file.object {
                 Object::Node(inode) | Object::Generated { inode, .. } => inode.hash(state),
                 Object::PipeReader(pipe) | Object::PipeWriter(pipe) => pipe.hash(state),
-                Object::Input(bytes) => bytes.len().hash(state),
+                Object::Input => {}
                 Object::Output(stream) => stream.hash(state),
             }
         }
@@ -30,7 +30,7 @@ impl Hash for FileSystem {
             (id, pipe.readers, pipe.writers, pipe.len()).hash(state);
             pipe.contents().for_each(|byte| byte.hash(state));
         }
-        (self.working_directory, self.umask, &self.random, self.terminal).hash(state);
+        (self.working_directory, self.umask, &self.random, self.terminal, &self.input).hash(state);
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Host {
 
 /// Bytes of files that nobody has open are kept up to this many.
 const KEPT_BYTES: u64 = 1 << 30;
+/// Bytes of files that the guest has open or mapped at a time; a larger world does not fit into our memory.
+const HELD_BYTES: u64 = 4 << 30;
 /// A guest may ask for any number of names that don't exist; so many are remembered.
 const KEPT_ABSENT: usize = 200_000;
 
@@ -100,11 +102,14 @@ impl Host {
         if let Some(known) = memory.contents.get(path) {
             return Ok(known.clone());
         }
+        memory.drop_oldest(KEPT_BYTES.saturating_sub(seen.size));
+        if memory.kept_bytes.saturating_add(seen.size) > HELD_BYTES {
+            return Err(Errno::ENOMEM);
+        }
         let bytes = Arc::new(ask_content(as_path(path), seen)?);
         memory.contents.insert(path.clone(), bytes.clone());
         memory.kept.push_back(path.clone());
         memory.kept_bytes += bytes.len() as u64;
-        memory.drop_oldest();
         Ok(bytes)
     }
 
@@ -114,10 +119,10 @@ impl Host {
 }
 
 impl Memory {
-    /// Forgets the oldest contents that nobody else holds until the rest fits.
-    fn drop_oldest(&mut self) {
+    /// Forgets the oldest contents that nobody else holds until the rest is no more than `limit`.
+    fn drop_oldest(&mut self, limit: u64) {
         let mut held = VecDeque::new();
-        while self.kept_bytes > KEPT_BYTES {
+        while self.kept_bytes > limit {
             let Some(path) = self.kept.pop_front() else { break };
             let Some(bytes) = self.contents.get(&path) else { continue };
             if Arc::strong_count(bytes) > 1 {
@@ -157,7 +162,9 @@ fn describe(metadata: &fs::Metadata, target: Arc<[u8]>) -> HostEntry {
         device: metadata.dev(),
         inode: metadata.ino(),
         special_device: metadata.rdev(),
-        access: time(metadata.atime(), metadata.atime_nsec()),
+        // The host moves the time of the last access when this very run reads a file, so that the next run would
+        // find another one. The guest sees files as if nobody had read them since they were written.
+        access: time(metadata.mtime(), metadata.mtime_nsec()),
         modification: time(metadata.mtime(), metadata.mtime_nsec()),
         change: time(metadata.ctime(), metadata.ctime_nsec()),
         target,

@@ -66,7 +66,7 @@ impl FileSystem {
             Ok(_) => Ok(()),
             Err(IoError::Errno(errno)) => Err(errno),
             // Only pipes make a writer wait.
-            Err(IoError::Deadlock) => Err(Errno::EIO),
+            Err(IoError::Deadlock | IoError::Input) => Err(Errno::EIO),
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! From below: `host` asks the host and remembers; `tree` lays nodes (`node`, `content`) over it; `resolve` walks
 //! paths; `namespace`, `attributes`, `open`, `transfer` are the operations; `descriptors` and `pipe` are what a
-//! process holds; `virtual_files` is /dev, /proc and /sys; `export` lists what a run has changed.
+//! process holds; `input` is standard input; `virtual_files` is /dev, /proc and /sys; `export` lists what a run has changed.
 
 pub mod abi;
 mod attributes;
@@ -15,6 +15,7 @@ mod descriptors;
 mod export;
 mod hash;
 mod host;
+mod input;
 mod mapping;
 mod namespace;
 mod node;
@@ -25,7 +26,7 @@ mod random;
 mod readiness;
 mod resolve;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod transfer;
 mod tree;
 mod virtual_files;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 pub use attributes::{FileSystemStatistics, SetTime, Stat};
 pub use descriptors::{MAX_DESCRIPTORS, Stream};
 pub use export::{Change, ChangeKind};
+pub use input::Pieces;
 pub use mapping::FileMapping;
 pub use node::{Inode, ProcessFile};
 pub use open::ProcessText;
@@ -47,6 +49,7 @@ pub use virtual_files::{KERNEL_RELEASE, KERNEL_VERSION};
 
 use crate::errno::Errno;
 use descriptors::{Descriptor, FileId, OpenFile};
+use input::Input;
 use pipe::{Pipe, PipeId};
 use tree::Tree;
 
@@ -82,7 +85,11 @@ pub struct Setup {
     /// Absolute path of the working directory.
     pub working_directory: Vec<u8>,
     pub process: u32,
+    /// What of standard input is there from the beginning.
     pub standard_input: Arc<Vec<u8>>,
+    /// More of it will be fed when the guest asks; not if it is a file.
+    pub input_open: bool,
+    pub input_pieces: Pieces,
     pub streams: StandardStreams,
     /// Bytes that the guest's changes may take.
     pub overlay_limit: u64,
@@ -106,6 +113,7 @@ pub struct FileSystem {
     random: RandomStream,
     executable: Arc<[u8]>,
     terminal: bool,
+    input: Input,
 }
 
 impl FileSystem {
@@ -124,6 +132,7 @@ impl FileSystem {
             random: RandomStream::default(),
             executable: Arc::from(&b""[..]),
             terminal: setup.streams == StandardStreams::Terminal,
+            input: Input::new(setup.standard_input.clone(), setup.input_open, setup.input_pieces),
         };
         files.tree.hold(files.working_directory)?;
         files.install_virtual_files(setup)?;

@@ -10,7 +10,7 @@ use super::descriptors::{FileId, Object};
 use super::node::{Data, Device, Generated, Inode, Kind, Node, ProcessFile};
 use super::permission::{EXECUTE, READ, WRITE};
 use super::resolve::{Found, Last};
-use super::{At, FileSystem, Follow, Target, Timestamp};
+use super::{At, FileSystem, Follow, Name, Target, Timestamp};
 use crate::errno::Errno;
 
 /// Gives the text of those files of /proc that tell about the process.
@@ -64,9 +64,20 @@ impl FileSystem {
             None => Err(Errno::ENOENT),
         }?;
         if found.last == Last::Name {
-            self.file_mut(descriptor)?.opened_as = Some((found.parent, found.name));
+            self.file_mut(descriptor)?.opened_as = self.origin_of_name(&found);
         }
         Ok(descriptor)
+    }
+
+    /// Where a file's name is: in the directory that was found, or, through /proc/self/fd, where the descriptor
+    /// there was opened.
+    fn origin_of_name(&self, found: &Found) -> Option<(Inode, Name)> {
+        let parent = self.tree.node(found.parent).ok()?;
+        if !matches!(parent.kind, Kind::DescriptorDirectory(_)) {
+            return Some((found.parent, found.name.clone()));
+        }
+        let number = std::str::from_utf8(&found.name).ok()?.parse().ok()?;
+        self.file(number).ok()?.1.opened_as.clone()
     }
 
     fn open_new(&mut self, found: &Found, flags: u32, mode: u32, now: Timestamp) -> Result<i32, Errno> {
@@ -155,7 +166,7 @@ impl FileSystem {
                     }
                 }
             }
-            Object::Input(_) if wanted & WRITE != 0 && !self.terminal => return Err(Errno::EACCES),
+            Object::Input if wanted & WRITE != 0 && !self.terminal => return Err(Errno::EACCES),
             Object::Output(_) if wanted & READ != 0 && !self.terminal => return Err(Errno::EACCES),
             other => other,
         };

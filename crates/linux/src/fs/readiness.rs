@@ -24,11 +24,12 @@ impl FileSystem {
                 readiness.readable = true;
                 readiness.writable = true;
             }
-            Object::Input(bytes) => {
+            Object::Input => {
+                // Input that is still to come is waited for by the read, not here, so that it is asked for once.
                 // At the end a read returns at once too. A pipe whose writer is gone says so.
                 readiness.readable = true;
                 readiness.writable = self.terminal;
-                readiness.hangup = !self.terminal && file.offset >= bytes.len() as u64;
+                readiness.hangup = !self.terminal && self.input.ends_at(file.offset);
             }
             Object::Output(_) => readiness.writable = true,
             Object::PipeReader(id) => {

@@ -16,6 +16,8 @@ pub enum IoError {
     Errno(Errno),
     /// The call would wait for ever: there is nobody else to fill or drain the pipe.
     Deadlock,
+    /// Standard input has to be fed first; then the call is to be served again.
+    Input,
 }
 
 impl From<Errno> for IoError {
@@ -132,7 +134,7 @@ impl FileSystem {
             Object::PipeReader(pipe) | Object::PipeWriter(pipe) => {
                 Ok(self.pipes.get(pipe).map_or(0, |pipe| pipe.len() as u64))
             }
-            Object::Input(bytes) => Ok((bytes.len() as u64).saturating_sub(file.offset)),
+            Object::Input => Ok(self.input.known().saturating_sub(file.offset)),
             Object::Node(inode) if matches!(self.tree.node(*inode)?.kind, Kind::File(_)) => {
                 Ok(self.tree.node(*inode)?.size().saturating_sub(file.offset))
             }
@@ -240,7 +242,8 @@ impl FileSystem {
                     Kind::Generated(_) | Kind::Symlink(_) => Err(Errno::EINVAL.into()),
                 }
             }
-            Object::Generated { text: bytes, .. } | Object::Input(bytes) => {
+            Object::Input => self.input.read(offset, count).ok_or(IoError::Input),
+            Object::Generated { text: bytes, .. } => {
                 let first = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
                 let last = first.saturating_add(count).min(bytes.len());
                 Ok(bytes[first..last].to_vec())
@@ -290,7 +293,7 @@ impl FileSystem {
             }
             Object::Output(stream) => Ok((Written::Output(*stream), offset)),
             // Only a terminal is both; what is written to its input side is output.
-            Object::Input(_) => Ok((Written::Output(Stream::Stdout), offset)),
+            Object::Input => Ok((Written::Output(Stream::Stdout), offset)),
             Object::Generated { .. } | Object::PipeReader(_) => Err(Errno::EBADF.into()),
         }
     }

@@ -2,58 +2,10 @@
 
 use super::*;
 use crate::elf::ElfError;
+use crate::testing::{FIXED, RELOCATABLE, Segment, program};
 use machine::PAGE_SIZE;
 
 const LIMIT: u64 = 64 << 20;
-const FIXED: u16 = 2;
-const RELOCATABLE: u16 = 3;
-
-struct Segment {
-    address: u64,
-    offset: u64,
-    file_size: u64,
-    memory_size: u64,
-    flags: u32,
-}
-
-/// A program with the given segments, its headers in the first page and 0x90 in all the rest.
-fn program(kind: u16, entry: u64, interpreter: Option<&str>, segments: &[Segment]) -> Vec<u8> {
-    let mut headers = Vec::new();
-    let mut header = |kind: u32, segment: &Segment| {
-        headers.extend(kind.to_le_bytes());
-        headers.extend(segment.flags.to_le_bytes());
-        for field in [
-            segment.offset,
-            segment.address,
-            segment.address,
-            segment.file_size,
-            segment.memory_size,
-            PAGE_SIZE,
-        ] {
-            headers.extend(field.to_le_bytes());
-        }
-    };
-    let path = interpreter.map(|path| format!("{path}\0"));
-    if let Some(path) = &path {
-        let length = path.len() as u64;
-        header(3, &Segment { address: 0, offset: 2048, file_size: length, memory_size: length, flags: 4 });
-    }
-    segments.iter().for_each(|segment| header(1, segment));
-    let count = segments.len() as u16 + u16::from(path.is_some());
-
-    let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    file.extend(kind.to_le_bytes());
-    file.extend(62u16.to_le_bytes());
-    file.extend(1u32.to_le_bytes());
-    file.extend([entry, 64, 0].iter().flat_map(|field| field.to_le_bytes()));
-    file.extend(0u32.to_le_bytes());
-    file.extend([64, 56, count, 0, 0, 0].iter().flat_map(|field: &u16| field.to_le_bytes()));
-    file.extend(headers);
-    file.resize(2048, 0);
-    file.extend(path.unwrap_or_default().as_bytes());
-    file.resize(3 * PAGE_SIZE as usize, 0x90);
-    file
-}
 
 fn text(address: u64) -> Segment {
     Segment { address, offset: 0, file_size: 0x1800, memory_size: 0x1800, flags: 5 }

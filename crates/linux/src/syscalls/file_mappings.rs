@@ -260,3 +260,6 @@ fn differences(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
     }
     stretches
 }
+
+#[cfg(test)]
+mod tests;

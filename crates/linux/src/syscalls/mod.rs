@@ -5,13 +5,20 @@
 #[allow(non_upper_case_globals, dead_code)]
 pub mod nr;
 
+mod descriptors;
+mod directories;
 mod file_mappings;
+mod files;
 mod identity;
 mod memory;
+mod metadata;
 mod process;
+mod process_text;
+mod readiness;
 mod scheduling;
 mod signals;
 mod time;
+mod transfer;
 
 pub use file_mappings::SharedMapping;
 
@@ -21,8 +28,20 @@ use crate::kernel::{Args, Call, SysResult};
 /// An area's dispatcher: `None` when the call is not of this area.
 type Area = fn(&mut Call<'_>, u64, Args) -> Option<SysResult>;
 
-const AREAS: &[Area] =
-    &[memory::serve, time::serve, process::serve, identity::serve, scheduling::serve, signals::serve];
+const AREAS: &[Area] = &[
+    transfer::serve,
+    files::serve,
+    descriptors::serve,
+    metadata::serve,
+    directories::serve,
+    readiness::serve,
+    memory::serve,
+    time::serve,
+    process::serve,
+    identity::serve,
+    scheduling::serve,
+    signals::serve,
+];
 
 /// Serves one call: its number and arguments to its result.
 pub fn dispatch(call: &mut Call<'_>, number: u64, args: Args) -> SysResult {
@@ -34,18 +53,24 @@ pub fn dispatch(call: &mut Call<'_>, number: u64, args: Args) -> SysResult {
     if reconcile {
         call.synchronise_shared();
     }
-    result.unwrap_or_else(|| call.unknown(number))
+    result.unwrap_or_else(|| call.unknown(number, args))
 }
 
 impl Call<'_> {
     /// Programs probe for these as a matter of course and have another way ready: no warning.
     const SILENT: &'static [u64] = &[nr::rseq, nr::clone3, nr::membarrier];
 
-    fn unknown(&mut self, number: u64) -> SysResult {
-        if !Self::SILENT.contains(&number) {
+    fn unknown(&mut self, number: u64, args: Args) -> SysResult {
+        // The C library looks for a local cache of names before it reads /etc/passwd itself.
+        const LOCAL: u64 = 1;
+        let name_cache = number == nr::socket && args[0] == LOCAL;
+        if !name_cache && !Self::SILENT.contains(&number) {
             let name = nr::name(number).map_or_else(|| format!("number {number}"), str::to_string);
             self.kernel.warnings.add(format!("system call {name} is not supported; it failed with ENOSYS"));
         }
         Err(Errno::ENOSYS)
     }
 }
+
+#[cfg(test)]
+mod tests;

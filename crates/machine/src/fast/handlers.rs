@@ -12,11 +12,9 @@ use crate::{Core, PAGE_SIZE, Time};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size};
 use std::sync::atomic::Ordering::Relaxed;
 
-type Next = *const Block;
-
 /// Goes on with the next code.
 #[inline(always)]
-unsafe fn advance(core: &mut Core, code: *const Code) -> Next {
+unsafe fn advance(core: &mut Core, code: *const Code) {
     // SAFETY: only the last code of a block does not advance.
     unsafe {
         let next = code.add(1);
@@ -27,37 +25,58 @@ unsafe fn advance(core: &mut Core, code: *const Code) -> Next {
 /// Gives up before the code's instruction.
 #[cold]
 #[inline(never)]
-fn bail(core: &mut Core, code: *const Code) -> Next {
+fn bail(core: &mut Core, code: *const Code) {
     core.exit = Exit::Bail(code);
-    std::ptr::null()
+}
+
+/// Goes on with a block, if the slice has room for it.
+#[inline(always)]
+unsafe fn enter(core: &mut Core, block: *const Block) {
+    // SAFETY: the block belongs to the space of the current one; its first code is its own.
+    unsafe {
+        let length = (*block).length;
+        if core.slice < length {
+            core.exit = Exit::Slice(block);
+            return;
+        }
+        core.slice -= length;
+        core.current = block;
+        let first = (*block).first;
+        ((*first).handler)(core, first)
+    }
 }
 
 /// Leaves the block to one of its two fixed targets.
 #[inline(always)]
-unsafe fn leave(core: &mut Core, side: bool) -> Next {
-    // SAFETY: `current` is the block that this code belongs to.
-    let next = unsafe { (*core.current).links[side as usize].load(Relaxed) };
-    if next.is_null() {
-        core.exit = Exit::Link(side);
+unsafe fn leave(core: &mut Core, side: bool) {
+    // SAFETY: `current` is the block that this code belongs to, and links lead to blocks of its space.
+    unsafe {
+        let next = (*core.current).links[side as usize].load(Relaxed);
+        if next.is_null() {
+            core.exit = Exit::Link(side);
+            return;
+        }
+        enter(core, next)
     }
-    next
 }
 
 /// Leaves the block to a computed address.
 #[inline(always)]
-fn leave_to(core: &mut Core, target: u64) -> Next {
-    if let Some(block) = core.jumps.get(target) {
-        return block;
+unsafe fn leave_to(core: &mut Core, target: u64) {
+    match core.jumps.get(target) {
+        // SAFETY: the cache holds blocks of the current space.
+        Some(block) => unsafe { enter(core, block) },
+        None => {
+            core.cpu.rip = target;
+            core.exit = Exit::Indirect;
+        }
     }
-    core.cpu.rip = target;
-    core.exit = Exit::Indirect;
-    std::ptr::null()
 }
 
 macro_rules! handler {
     ($(#[$doc:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? |$core:ident, $code:ident, $at:ident| $body:block) => {
         $(#[$doc])*
-        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code) -> Next {
+        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code) {
             // SAFETY: the contract of `Handler`.
             let $code = unsafe { &*$at };
             $body
@@ -72,7 +91,7 @@ macro_rules! handler {
 /// A handler calls this and the next function last, so that the common path keeps no stack frame.
 #[cold]
 #[inline(never)]
-unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64) -> Next {
+unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64) {
     if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address).is_err() {
         return bail(core, at);
     }
@@ -83,7 +102,7 @@ unsafe fn retry_load(core: &mut Core, at: *const Code, address: u64, bytes: u64)
 /// The same for stores.
 #[cold]
 #[inline(never)]
-unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64) -> Next {
+unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64) {
     if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address).is_err() {
         return bail(core, at);
     }
@@ -94,7 +113,7 @@ unsafe fn retry_store(core: &mut Core, at: *const Code, address: u64, bytes: u64
 /// The same for a frame register's page.
 #[cold]
 #[inline(never)]
-unsafe fn retry_frame(core: &mut Core, at: *const Code, address: u64, bytes: u64, frame: Frame) -> Next {
+unsafe fn retry_frame(core: &mut Core, at: *const Code, address: u64, bytes: u64, frame: Frame) {
     if !address.is_multiple_of(bytes) || core.memory.know_frame(frame, address).is_err() {
         return bail(core, at);
     }
@@ -479,31 +498,33 @@ handler!(
 // Ends of blocks.
 
 /// The block ends without a control transfer.
-pub unsafe fn fall_through(core: &mut Core, _: *const Code) -> Next {
+pub unsafe fn fall_through(core: &mut Core, _: *const Code) {
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, false) }
 }
 
-pub unsafe fn jump(core: &mut Core, _: *const Code) -> Next {
+pub unsafe fn jump(core: &mut Core, _: *const Code) {
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, true) }
 }
 
-pub unsafe fn jump_reg(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn jump_reg(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = reg(core, code.f);
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = load!(core, at, W8, M, M::address(core, code));
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn call(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn call(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     push!(core, at, code.imm);
@@ -511,33 +532,36 @@ pub unsafe fn call(core: &mut Core, at: *const Code) -> Next {
     unsafe { leave(core, true) }
 }
 
-pub unsafe fn call_reg(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn call_reg(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = reg(core, code.f);
     push!(core, at, code.imm);
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let target = load!(core, at, W8, M, M::address(core, code));
     push!(core, at, code.imm);
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
 /// `imm` is what the stack pointer moves by.
-pub unsafe fn ret(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn ret(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let stack = core.cpu.get(Reg::RSP);
     let target = load!(core, at, W8, OnStack, stack);
     core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
-    leave_to(core, target)
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target) }
 }
 
-pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) -> Next {
+pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) {
     let holds = core.cpu.flag_record().holds(D::CONDITION);
     // SAFETY: the contract of `Handler`.
     unsafe { leave(core, holds) }
@@ -545,7 +569,7 @@ pub unsafe fn branch<D: Decision>(core: &mut Core, _: *const Code) -> Next {
 
 // A comparison and the jump after it.
 
-pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let (a, b) = (reg(core, code.a), reg(core, code.f));
@@ -554,7 +578,7 @@ pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const 
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let (a, b) = (reg(core, code.a), code.imm);
@@ -563,7 +587,7 @@ pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let b = load!(core, at, W, M, M::address(core, code));
@@ -573,10 +597,7 @@ pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(core: &mut Cor
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-) -> Next {
+pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let a = load!(core, at, W, M, M::address(core, code));
@@ -586,10 +607,7 @@ pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-) -> Next {
+pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let (a, b) = (load!(core, at, W, M, M::address(core, code)), code.imm);
@@ -598,7 +616,7 @@ pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
     unsafe { leave(core, compared::<D, W>(a, b)) }
 }
 
-pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
@@ -607,7 +625,7 @@ pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Cod
     unsafe { leave(core, compared_zero::<D, W>(result)) }
 }
 
-pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code) {
     // SAFETY: the contract of `Handler`.
     let code = unsafe { &*at };
     let result = reg(core, code.a) & code.imm;
@@ -687,7 +705,7 @@ fn float_result(core: &mut Core, code: &Code) -> Option<u128> {
 // Everything else.
 
 /// Runs an instruction's plain ops by the reference executor; `imm` points to them.
-pub unsafe fn plain(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn plain(core: &mut Core, at: *const Code) {
     // SAFETY: `imm` and `count` are a slice of the ops of the block that this code belongs to.
     let code = unsafe { &*at };
     let ops = unsafe { std::slice::from_raw_parts(code.imm as usize as *const Op, code.count as usize) };
@@ -695,12 +713,13 @@ pub unsafe fn plain(core: &mut Core, at: *const Code) -> Next {
     match execute_instruction(core, ops, &mut cx) {
         // SAFETY: the contract of `Handler`.
         Ok(Flow::Next) => unsafe { advance(core, at) },
-        Ok(Flow::Goto(target)) => leave_to(core, target),
+        // SAFETY: as above.
+        Ok(Flow::Goto(target)) => unsafe { leave_to(core, target) },
         Ok(Flow::Syscall | Flow::Unsupported) | Err(_) => bail(core, at),
     }
 }
 
 /// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.
-pub unsafe fn refuse(core: &mut Core, at: *const Code) -> Next {
+pub unsafe fn refuse(core: &mut Core, at: *const Code) {
     bail(core, at)
 }

@@ -5,9 +5,9 @@
 //! ([`compile`]), never from x86: what has no pattern is run from the plain ops by the reference executor, so
 //! a missing pattern costs time and nothing else.
 //!
-//! A handler ends by calling the next code's handler, which compilers turn into a jump; at the end of the
-//! block it returns. So the depth of the host's stack is bounded by the length of a block even where they
-//! don't. Flags are recorded at every instruction that defines them, so that the state is exact wherever a
+//! A handler ends by calling the next code's handler, or that of the next block, which compilers turn into a
+//! jump. Where they don't, the host's stack grows with every code, so a run is cut into slices
+//! ([`SLICE`]) that would fit on any stack. Flags are recorded at every instruction that defines them, so that the state is exact wherever a
 //! fault or a stop may fall.
 //!
 //! A handler that meets anything out of the ordinary (a fault, a write to code) changes nothing and bails:
@@ -22,10 +22,13 @@ pub use compile::compile;
 use crate::Core;
 use crate::block::Block;
 
-/// Runs a code and those after it; the block to go on with, or null with [`Core::exit`] set.
+/// Runs a code and all that follows it, up to the reason in [`Core::exit`].
 ///
 /// Calling it is safe if the code belongs to `core.current`, whose space must be alive.
-pub type Handler = unsafe fn(&mut Core, *const Code) -> *const Block;
+pub type Handler = unsafe fn(&mut Core, *const Code);
+
+/// How many instructions run before control returns to the machine's loop.
+pub const SLICE: u64 = 8192;
 
 /// One step of the fast executor. Which fields mean what is the handler's affair; by convention `a` is the
 /// destination (or the register stored), `b c d e` are the parts of an address, `f` is another operand.
@@ -45,13 +48,15 @@ pub struct Code {
     pub imm: u64,
 }
 
-/// Why a block's code returned no block.
+/// Why the code of the block [`Core::current`] returned.
 #[derive(Clone, Copy)]
 pub enum Exit {
     /// Control goes to this side's target, which is not linked yet.
     Link(bool),
     /// Control goes to rip.
     Indirect,
+    /// Control goes to this block, which is longer than what is left of the slice.
+    Slice(*const Block),
     /// Nothing was done of the code.
     Bail(*const Code),
 }

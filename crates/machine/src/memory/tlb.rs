@@ -15,6 +15,12 @@ const ENTRIES: usize = 1024;
 /// No page address equals this, since page addresses are multiples of the page size.
 const NO_PAGE: u64 = u64::MAX;
 
+/// The tag of an entry that knows no page: a page that belongs to another entry, so that no address which
+/// leads to this one lies in it.
+const fn no_page(index: usize) -> u64 {
+    if index == 0 { PAGE_SIZE } else { 0 }
+}
+
 /// The registers by which code reaches its stack frame.
 #[derive(Clone, Copy)]
 pub enum Frame {
@@ -33,11 +39,11 @@ pub(super) struct Tlb {
     used: AtomicBool,
 }
 
-/// `addend` plus a guest address in the page `tag` is the host address. Aligned to lie in one cache line.
+/// The page at guest address `tag` lies at `host`. Aligned to lie in one cache line.
 #[repr(C, align(16))]
 struct Entry {
     tag: AtomicU64,
-    addend: *mut u8,
+    host: *mut u8,
 }
 
 // SAFETY: the pointers lead to pages that the memory which owns this TLB keeps alive, so they are good
@@ -49,12 +55,10 @@ unsafe impl Sync for Tlb {}
 impl Tlb {
     #[inline]
     pub fn new() -> Tlb {
-        // All bytes of an empty entry are alike, which lets the compiler fill the array in the fastest way.
-        let nowhere = std::ptr::without_provenance_mut(usize::MAX);
-        let empty = |_| Entry { tag: AtomicU64::new(NO_PAGE), addend: nowhere };
+        let entry = |tag| Entry { tag: AtomicU64::new(tag), host: std::ptr::null_mut() };
         Tlb {
-            frames: std::array::from_fn(empty),
-            entries: std::array::from_fn(empty),
+            frames: std::array::from_fn(|_| entry(NO_PAGE)),
+            entries: std::array::from_fn(|index| entry(no_page(index))),
             used: AtomicBool::new(false),
         }
     }
@@ -65,7 +69,7 @@ impl Tlb {
     pub fn hit_frame(&mut self, frame: Frame, address: u64, size: u64) -> Option<*mut u8> {
         let entry = &mut self.frames[frame as usize];
         if *entry.tag.get_mut() == address & (PAGE_MASK | (size - 1)) {
-            Some(entry.addend.wrapping_add(address as usize))
+            Some(entry.host.wrapping_add((address & !PAGE_MASK) as usize))
         } else {
             None
         }
@@ -75,31 +79,26 @@ impl Tlb {
     pub fn set_frame(&mut self, frame: Frame, address: u64, host: *mut u8) {
         let entry = &mut self.frames[frame as usize];
         *entry.tag.get_mut() = address & PAGE_MASK;
-        entry.addend = host.wrapping_sub(address as usize);
+        entry.host = host.wrapping_sub((address & !PAGE_MASK) as usize);
         *self.used.get_mut() = true;
     }
 
     /// The host address of `size` bytes at `address`, if they lie in one known page.
     ///
-    /// The entry is chosen by the page of the first byte and compared with the page of the last one. A
-    /// page's entry is never that of its neighbour, so an access that crosses pages misses; neither is the
-    /// last page's entry that of page zero, so an access that wraps around misses too.
+    /// The entry is chosen by the page of the first byte. An access that crosses into the next page has too
+    /// large an offset, and so has one to any other page.
     #[inline(always)]
     pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
         let entry = &mut self.entries[index(address)];
-        let last_page = address.wrapping_add(size - 1) & PAGE_MASK;
-        if *entry.tag.get_mut() == last_page {
-            Some(entry.addend.wrapping_add(address as usize))
-        } else {
-            None
-        }
+        let offset = address.wrapping_sub(*entry.tag.get_mut());
+        if offset <= PAGE_SIZE - size { Some(entry.host.wrapping_add(offset as usize)) } else { None }
     }
 
     /// Remembers that the page at guest address `page` lies at `host`.
     pub fn set(&mut self, page: u64, host: *mut u8) {
         let entry = &mut self.entries[index(page)];
         *entry.tag.get_mut() = page;
-        entry.addend = host.wrapping_sub(page as usize);
+        entry.host = host;
         *self.used.get_mut() = true;
     }
 
@@ -121,7 +120,7 @@ impl Tlb {
         let mut page = start;
         while page < end {
             if self.hit(page, 1).is_some() {
-                *self.entries[index(page)].tag.get_mut() = NO_PAGE;
+                *self.entries[index(page)].tag.get_mut() = no_page(index(page));
             }
             page += PAGE_SIZE;
         }
@@ -130,8 +129,11 @@ impl Tlb {
     /// Drops everything.
     pub fn clear(&self) {
         if self.used.load(Relaxed) {
-            for entry in self.frames.iter().chain(&self.entries) {
-                entry.tag.store(NO_PAGE, Relaxed);
+            for frame in &self.frames {
+                frame.tag.store(NO_PAGE, Relaxed);
+            }
+            for (index, entry) in self.entries.iter().enumerate() {
+                entry.tag.store(no_page(index), Relaxed);
             }
             self.used.store(false, Relaxed);
         }

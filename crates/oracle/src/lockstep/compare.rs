@@ -133,18 +133,6 @@ pub fn all_pages(memory: &Memory, native: &Native, compared: &mut u64) -> io::Re
     Ok(found)
 }
 
-/// The mapped object and the offset into its first mapping.
-pub fn place(memory: &Memory, address: u64) -> String {
-    let Some(region) = memory.region_at(address) else { return "no mapping".to_owned() };
-    let start = memory
-        .regions()
-        .iter()
-        .find(|other| other.name == region.name)
-        .map_or(region.start, |first| first.start);
-    let name = if region.name.is_empty() { "anonymous memory" } else { &region.name };
-    format!("{name}+{:#x}", address - start)
-}
-
 fn page(memory: &Memory, native: &Native, address: u64, found: &mut Vec<Difference>) -> io::Result<()> {
     let mut ours = [0; PAGE_SIZE as usize];
     let mut theirs = [0; PAGE_SIZE as usize];

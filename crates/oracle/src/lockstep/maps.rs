@@ -14,6 +14,8 @@ pub struct Mapping {
     pub write: bool,
     pub execute: bool,
     pub shared: bool,
+    /// Where in its file it begins.
+    pub offset: u64,
     /// A path, a name in brackets, or nothing.
     pub name: String,
 }
@@ -38,7 +40,8 @@ impl Mapping {
         let mut fields = line.splitn(6, ' ');
         let (start, end) = fields.next()?.split_once('-')?;
         let permissions = fields.next()?.as_bytes();
-        let name = fields.nth(3).unwrap_or("").trim_start().to_owned();
+        let offset = fields.next()?;
+        let name = fields.nth(2).unwrap_or("").trim_start().to_owned();
         Some(Mapping {
             start: u64::from_str_radix(start, 16).ok()?,
             end: u64::from_str_radix(end, 16).ok()?,
@@ -46,6 +49,7 @@ impl Mapping {
             write: permissions.get(1) == Some(&b'w'),
             execute: permissions.get(2) == Some(&b'x'),
             shared: permissions.get(3) == Some(&b's'),
+            offset: u64::from_str_radix(offset, 16).ok()?,
             name,
         })
     }
@@ -84,7 +88,7 @@ mod tests {
         let mapping = Mapping::parse(line).unwrap();
         assert_eq!((mapping.start, mapping.end), (0x7ffff7fc5000, 0x7ffff7fc6000));
         assert_eq!((mapping.read, mapping.write, mapping.execute), (true, false, true));
-        assert_eq!(mapping.name, "/tmp/a b");
+        assert_eq!((mapping.name.as_str(), mapping.offset), ("/tmp/a b", 0x1000));
     }
 
     #[test]

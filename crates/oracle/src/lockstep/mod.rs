@@ -13,6 +13,8 @@ mod instruction;
 mod kernel;
 mod maps;
 mod native;
+mod pin;
+mod place;
 mod ptrace;
 mod report;
 mod shadow;
@@ -44,11 +46,7 @@ pub fn run(command: &Command, limit: u64) -> Result<Report, Failure> {
     // A thread of its own: tracing belongs to a thread, and so does being pinned to a processor.
     std::thread::scope(|scope| {
         scope
-            .spawn(|| {
-                // Unpinned it is only slower.
-                let _ = ptrace::pin_to_one_processor();
-                stepper::run(command, limit)
-            })
+            .spawn(|| stepper::run(command, limit))
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

@@ -84,6 +84,10 @@ impl Native {
         Ok(native)
     }
 
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
     pub fn state(&self) -> io::Result<State> {
         Ok(State::native(&self.registers()?, &ptrace::float_registers(self.pid)?))
     }

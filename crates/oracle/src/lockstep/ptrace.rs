@@ -103,18 +103,31 @@ pub fn signal_info(pid: Pid) -> io::Result<SignalInfo> {
     }
 }
 
-/// Keeps this thread, and the processes that it will start, on one processor: a stop then needs
-/// no interrupt to another one, and costs a quarter.
-pub fn pin_to_one_processor() -> io::Result<()> {
-    // SAFETY: `set` is plain data, large enough for the processor numbers that the kernel gives.
+/// The processors that this thread may run on.
+pub fn processors() -> io::Result<Vec<usize>> {
+    // SAFETY: `set` is plain data of the size that is told; its bits are read within its size.
     unsafe {
-        let processor = libc::sched_getcpu();
-        if !(0..libc::CPU_SETSIZE).contains(&processor) {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) < 0 {
             return Err(io::Error::last_os_error());
         }
+        Ok((0..libc::CPU_SETSIZE as usize).filter(|&processor| libc::CPU_ISSET(processor, &set)).collect())
+    }
+}
+
+/// The processor that this thread is on at the moment.
+pub fn current_processor() -> Option<usize> {
+    // SAFETY: takes nothing and returns a number.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Keeps a process, or this thread for 0, on one processor; what it starts later stays there too.
+pub fn pin(pid: Pid, processor: usize) -> io::Result<()> {
+    // SAFETY: `set` is plain data; the number is one that the kernel gave for a set of this size.
+    unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor as usize, &mut set);
-        if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) < 0 {
+        libc::CPU_SET(processor, &mut set);
+        if libc::sched_setaffinity(pid, size_of::<libc::cpu_set_t>(), &set) < 0 {
             return Err(io::Error::last_os_error());
         }
     }

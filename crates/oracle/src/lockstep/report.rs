@@ -47,7 +47,7 @@ pub struct Divergence {
     pub step: u64,
     /// Address, bytes and text.
     pub instruction: String,
-    /// The mapped file and the offset from its start in memory.
+    /// Function and file.
     pub place: String,
     pub differences: Vec<Difference>,
     /// The instructions before it, oldest first, and itself.

@@ -6,14 +6,14 @@
 //! state.
 
 use linux::{Exit, Process};
-use machine::{Time, Unwatched};
+use machine::Unwatched;
 
 use super::compare;
 use super::instruction::Step;
 use super::state::{Difference, State};
 
 pub struct Shadow {
-    process: Process,
+    pub(super) process: Process,
     /// Flags whose last definition left them open: there the led side has the processor's bits.
     open_flags: u64,
 }
@@ -49,9 +49,7 @@ impl Shadow {
             ));
         }
         for difference in &mut differences {
-            let Time(time) = now;
-            difference.what =
-                format!("{} of the unwatched machine, at most {time} instructions ago", difference.what);
+            difference.what.push_str(" of the machine unwatched against the machine watched");
         }
         differences
     }

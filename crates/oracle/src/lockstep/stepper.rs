@@ -8,10 +8,11 @@ use machine::{Fault, FaultKind, Stop, Time};
 use super::compare::{self, Writes};
 use super::instruction::{self, Plan, Step};
 use super::native::{Native, NativeStop};
+use super::pin::Pinned;
 use super::report::{Divergence, End, Failure, Report};
 use super::shadow::Shadow;
 use super::state::{self, Difference, State, TRAP_FLAG};
-use super::{Command, adopt, auxv, kernel};
+use super::{Command, adopt, auxv, kernel, place};
 
 /// Pages that the machine wrote are compared as a whole this often, for writes that one side made
 /// and the other did not.
@@ -21,28 +22,12 @@ const HISTORY: usize = 10;
 const LONGEST_INSTRUCTION: usize = 15;
 
 pub fn run(command: &Command, limit: u64) -> Result<Report, Failure> {
+    let pinned = Pinned::new();
     let native = Native::start(command)?;
     auxv::normalise(&native)?;
-    let mut process = adopt::copy(command, &native)?;
-    let shadow = Shadow::of(&mut process);
-    let mut stepper = Stepper {
-        native,
-        process,
-        step: 0,
-        system_calls: 0,
-        pages_compared: 0,
-        history: VecDeque::with_capacity(HISTORY),
-        writes: Writes::default(),
-        shadow,
-    };
-    let end = stepper.run(limit)?;
-    stepper.compare_everything(&end)?;
-    Ok(Report {
-        steps: stepper.step,
-        end,
-        system_calls: stepper.system_calls,
-        pages_compared: stepper.pages_compared,
-    })
+    let mut stepper = Stepper::new(command, native)?;
+    stepper.pinned = Some(pinned);
+    stepper.report(limit)
 }
 
 struct Stepper {
@@ -56,9 +41,35 @@ struct Stepper {
     /// What the machine wrote in the current instruction.
     writes: Writes,
     shadow: Shadow,
+    /// If this thread may be bound to a processor.
+    pinned: Option<Pinned>,
 }
 
 impl Stepper {
+    /// The child is as yet before its first instruction.
+    fn new(command: &Command, native: Native) -> Result<Stepper, Failure> {
+        let mut process = adopt::copy(command, &native)?;
+        let shadow = Shadow::of(&mut process);
+        Ok(Stepper {
+            native,
+            process,
+            step: 0,
+            system_calls: 0,
+            pages_compared: 0,
+            history: VecDeque::with_capacity(HISTORY),
+            writes: Writes::default(),
+            shadow,
+            pinned: None,
+        })
+    }
+
+    fn report(&mut self, limit: u64) -> Result<Report, Failure> {
+        let end = self.run(limit)?;
+        self.compare_everything(&end)?;
+        let Stepper { step: steps, system_calls, pages_compared, .. } = *self;
+        Ok(Report { steps, end, system_calls, pages_compared })
+    }
+
     fn run(&mut self, limit: u64) -> Result<End, Failure> {
         while self.step < limit {
             if let Some(end) = self.step()? {
@@ -66,6 +77,9 @@ impl Stepper {
             }
             self.step += 1;
             if self.step.is_multiple_of(COMPARE_PAGES_EVERY) {
+                if let Some(pinned) = &mut self.pinned {
+                    pinned.reconsider(self.native.pid(), COMPARE_PAGES_EVERY as u32);
+                }
                 let memory = &self.process.machine.memory;
                 let found = compare::written_pages(memory, &self.native, &mut self.pages_compared)?;
                 self.require_none(found)?;
@@ -226,7 +240,7 @@ impl Stepper {
         Failure::Diverged(Box::new(Divergence {
             step: self.step,
             instruction: history.last().cloned().unwrap_or_default(),
-            place: compare::place(&self.process.machine.memory, rip),
+            place: place::describe(&self.process.machine.memory, &self.native, rip),
             differences,
             history,
         }))
@@ -257,3 +271,6 @@ fn same_fault(kind: &FaultKind, stop: &NativeStop) -> bool {
         FaultKind::Breakpoint => number == libc::SIGTRAP,
     }
 }
+
+#[cfg(test)]
+mod tests;

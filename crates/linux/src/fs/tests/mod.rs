@@ -78,6 +78,8 @@ impl Scratch {
             working_directory: self.absolute(""),
             process: 4242,
             standard_input: Arc::new(b"input".to_vec()),
+            input_open: false,
+            input_pieces: Pieces::Chunks,
             streams: StandardStreams::Pipes,
             overlay_limit: 64 << 20,
             memory_total: 1 << 30,
@@ -151,7 +153,7 @@ impl Shorthand for FileSystem {
         match bytes {
             Ok(bytes) => Ok(bytes),
             Err(IoError::Errno(errno)) => Err(errno),
-            Err(IoError::Deadlock) => Err(Errno::EDEADLK),
+            Err(IoError::Deadlock | IoError::Input) => Err(Errno::EDEADLK),
         }
     }
 

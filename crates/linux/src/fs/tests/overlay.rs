@@ -145,6 +145,18 @@ fn changed_files_lists_what_differs_and_nothing_else() {
 }
 
 #[test]
+fn an_export_larger_than_memory_is_refused() {
+    let scratch = Scratch::new();
+    let mut world = scratch.world();
+    for number in 0..3 {
+        let name = format!("hole{number}");
+        world.put(&name, b"").unwrap();
+        world.truncate(at(&name), (1 << 30) - 1, NOW).unwrap();
+    }
+    assert_eq!(world.changed_files(), Err(Errno::ENOMEM));
+}
+
+#[test]
 fn listings_are_sorted_and_survive_removal_while_reading() {
     let scratch = Scratch::new();
     for name in ["c", "a", "b"] {

@@ -78,6 +78,8 @@ fn descriptors_are_files_in_proc() {
     let deleted = [scratch.absolute("a"), b" (deleted)".to_vec()].concat();
     assert_eq!(world.read_link(at("/proc/self/fd/3"), false).unwrap(), deleted);
     assert_eq!(world.get(&format!("/proc/self/fd/{file}")).unwrap(), b"content");
+    let reopened = world.try_open("/proc/self/fd/3", O_RDONLY).unwrap();
+    assert_eq!(world.read_link(at(&format!("/proc/self/fd/{reopened}")), false).unwrap(), deleted);
     let again = world.try_open(&format!("/dev/fd/{writer}"), O_WRONLY).unwrap();
     world.write(again, b"through", NOW).unwrap();
     assert_eq!(world.read(reader, 9).unwrap(), b"through");

@@ -1,0 +1,54 @@
+//! The bench: everything that is measured, one table after the other.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{memory, place, snapshots, speed};
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// How often each command is run; the median counts
+    #[arg(long, default_value_t = 5)]
+    pub rounds: usize,
+    /// Smaller inputs and one round: to see that it works, not to measure
+    #[arg(long)]
+    pub quick: bool,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let rounds = if options.quick { 1 } else { options.rounds.max(1) };
+    let divisor = if options.quick { 16 } else { 1 };
+    let whydunit = place::whydunit()?;
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    println!(
+        "Made on {} by `eval/bench {}` on {}.\n",
+        today(),
+        command.get(1..).unwrap_or_default().join(" ").trim(),
+        processor()
+    );
+    println!("{}", speed::table(&whydunit, rounds, divisor)?);
+    println!("{}", memory::table(&whydunit, divisor)?);
+    println!("{}", snapshots::table()?);
+    Ok(())
+}
+
+fn today() -> String {
+    let output = Command::new("date").args(["-u", "+%F"]).output();
+    output.map_or_else(
+        |_| "an unknown day".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
+}
+
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("an unknown processor", |(_, name)| name);
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{name} ({count} processors)")
+}

@@ -1,0 +1,134 @@
+//! Speed: the same commands natively, under valgrind without a tool, under memcheck, and under whydunit.
+//!
+//! The peers are run in turn within each round, so that what disturbs the machine disturbs them alike. A tool's start-up (the time of `true`
+//! under it) is taken off before ratios are made, since it says nothing about speed.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::measure::{self, Cost, median};
+use crate::place;
+
+/// Who runs a command.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Peer {
+    Native,
+    Valgrind,
+    Memcheck,
+    Whydunit,
+}
+
+const PEERS: [Peer; 4] = [Peer::Native, Peer::Valgrind, Peer::Memcheck, Peer::Whydunit];
+
+impl Peer {
+    fn words(self, whydunit: &Path, command: &[OsString]) -> Vec<OsString> {
+        let before: Vec<OsString> = match self {
+            Peer::Native => Vec::new(),
+            Peer::Valgrind => ["valgrind", "-q", "--tool=none"].map(OsString::from).into(),
+            Peer::Memcheck => ["valgrind", "-q", "--tool=memcheck"].map(OsString::from).into(),
+            Peer::Whydunit => vec![whydunit.into(), "run".into(), "--stats".into(), "--".into()],
+        };
+        before.into_iter().chain(command.iter().cloned()).collect()
+    }
+}
+
+/// A command that everybody runs.
+struct Workload {
+    name: &'static str,
+    command: Vec<OsString>,
+}
+
+/// The medians of one workload (or of start-up), by peer in the order of [`PEERS`].
+struct Medians {
+    wall: Vec<Duration>,
+    instructions: u64,
+}
+
+pub fn table(whydunit: &Path, rounds: usize, divisor: usize) -> Result<String> {
+    let start_up = measure_all(&["true".into()], whydunit, rounds)?;
+    let mut text = String::from(
+        "| program | instructions | native | valgrind none | memcheck | whydunit | whydunit ÷ none | whydunit ÷ memcheck | M instructions/s |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for workload in workloads(divisor)? {
+        let medians = measure_all(&workload.command, whydunit, rounds)
+            .with_context(|| format!("while measuring {}", workload.name))?;
+        text.push_str(&row(&workload, &medians, &start_up));
+    }
+    let _ = writeln!(
+        text,
+        "\nMedians of {rounds}, peers interleaved. native: seconds; peers: × native, net of start-up ({}).",
+        PEERS
+            .iter()
+            .zip(&start_up.wall)
+            .map(|(peer, wall)| format!("{peer:?} {:.0} ms", wall.as_secs_f64() * 1e3))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    Ok(text)
+}
+
+fn row(workload: &Workload, medians: &Medians, start_up: &Medians) -> String {
+    let net: Vec<f64> = medians
+        .wall
+        .iter()
+        .zip(&start_up.wall)
+        .map(|(wall, start)| wall.saturating_sub(*start).as_secs_f64().max(1e-6))
+        .collect();
+    let of = |peer: Peer| {
+        PEERS.iter().position(|&other| other == peer).and_then(|at| net.get(at)).copied().unwrap_or(f64::NAN)
+    };
+    let (native, none, memcheck, ours) =
+        (of(Peer::Native), of(Peer::Valgrind), of(Peer::Memcheck), of(Peer::Whydunit));
+    format!(
+        "| {} | {:.2} G | {native:.3} | {:.1} | {:.1} | {:.1} | {:.2} | {:.2} | {:.0} |\n",
+        workload.name,
+        medians.instructions as f64 / 1e9,
+        none / native,
+        memcheck / native,
+        ours / native,
+        ours / none,
+        ours / memcheck,
+        medians.instructions as f64 / ours / 1e6,
+    )
+}
+
+fn measure_all(command: &[OsString], whydunit: &Path, rounds: usize) -> Result<Medians> {
+    let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); PEERS.len()];
+    for _ in 0..rounds {
+        for (peer, costs) in PEERS.iter().zip(&mut costs) {
+            costs.push(measure::run(&peer.words(whydunit, command))?);
+        }
+    }
+    let wall = costs
+        .iter()
+        .filter_map(|costs| median(&costs.iter().map(|cost| cost.wall).collect::<Vec<_>>()))
+        .collect();
+    let last = costs.last().and_then(|costs| costs.last()).context("at least one round")?;
+    let instructions =
+        last.statistic("instructions").context("whydunit's --stats does not tell the instructions")?;
+    Ok(Medians { wall, instructions })
+}
+
+fn workloads(divisor: usize) -> Result<Vec<Workload>> {
+    let text = place::text("text", 6_000_000 / divisor)?;
+    let lines = place::text("lines", 10_000_000 / divisor)?;
+    let small = place::text("small", 3_000_000 / divisor)?;
+    let ledger = place::compile("ledger")?;
+    let words = |words: &[&str], file: &Path| {
+        words.iter().map(OsString::from).chain([file.into()]).collect::<Vec<OsString>>()
+    };
+    Ok(vec![
+        Workload { name: "gzip -9", command: words(&["gzip", "-9", "-c"], &text) },
+        Workload { name: "sort", command: words(&["sort", "--parallel=1"], &lines) },
+        Workload { name: "bzip2", command: words(&["bzip2", "-c"], &small) },
+        Workload {
+            name: "ledger (gcc -O0)",
+            command: vec![ledger.into(), (16 / divisor.min(16)).to_string().into()],
+        },
+    ])
+}
