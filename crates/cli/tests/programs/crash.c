@@ -31,8 +31,8 @@ static void call(void (*function)(void)) {
 }
 
 static int spin(int n) {
-    while (n >= 0)
-        n ^= 1;
+    for (;;)
+        ;
     return n;
 }
 
