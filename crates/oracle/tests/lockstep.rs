@@ -81,11 +81,12 @@ fn skip(name: &str, reason: &str) {
 
 /// A directory with files for the programs to work on, the same in every run.
 fn inputs() -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("lockstep-{}", std::process::id()));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lockstep");
     fs::create_dir_all(&directory).unwrap();
-    // Written aside and renamed: tests of one process share the directory.
+    // Written aside and renamed: other tests use the directory at the same time.
     for (name, content) in [("words", words(0)), ("other", words(17))] {
-        let aside = directory.join(format!("{name}.{:?}", std::thread::current().id()));
+        let own = (std::process::id(), std::thread::current().id());
+        let aside = directory.join(format!("{name}.{own:?}"));
         fs::write(&aside, content).unwrap();
         fs::rename(&aside, directory.join(name)).unwrap();
     }
