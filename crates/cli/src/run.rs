@@ -25,13 +25,18 @@ const SLICE: u64 = 5_000_000;
 const MOST_REMOVED: usize = 10;
 
 pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
+    let failed = |error| Failure::new(exit_code::FAILED, error);
+    if let Some(directory) = &arguments.write_back {
+        // At once, so that a long run is not for nothing.
+        write_back::prepare(directory).map_err(failed)?;
+    }
     let mut process = load(arguments)?;
     let started = Instant::now();
     let limit = Time(arguments.max_instructions.unwrap_or(u64::MAX));
     let exit = match drive(&mut process, limit) {
         Ok(exit) => exit,
         Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
-        Err(Interrupted::Failed(error)) => return Err(Failure::new(exit_code::FAILED, error)),
+        Err(Interrupted::Failed(error)) => return Err(failed(error)),
     };
     let seconds = started.elapsed().as_secs_f64();
     let name = arguments.command[0].to_string_lossy();
@@ -39,7 +44,7 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         streams::tell(&report);
     }
     if let Some(directory) = &arguments.write_back {
-        write_back(&mut process, directory).map_err(|error| Failure::new(exit_code::FAILED, error))?;
+        write_back(&mut process, directory).map_err(failed)?;
     }
     if arguments.stats {
         streams::tell(&statistics(&process, seconds));
@@ -175,6 +180,9 @@ fn environment(arguments: &RunArguments) -> Vec<(OsString, OsString)> {
 fn find(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let name = program.to_string_lossy();
+    if program.is_empty() {
+        return Err(Failure::new(exit_code::NOT_FOUND, anyhow!("the name of the program is empty")));
+    }
     match lookup::find(program, path) {
         Lookup::Found(path) => Ok(path),
         Lookup::NotExecutable(path) => {

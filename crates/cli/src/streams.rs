@@ -28,7 +28,7 @@ pub enum OutputError {
     #[error("the reader of the output has gone")]
     BrokenPipe,
     #[error("the program's output cannot be written: {0}")]
-    Failed(#[from] io::Error),
+    Failed(io::Error),
 }
 
 /// Hands the guest's output on.

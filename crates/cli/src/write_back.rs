@@ -17,10 +17,15 @@ use linux::fs::{Change, ChangeKind};
 /// Permission bits that are carried over; the set-user-id bit is not.
 const PERMISSIONS: u32 = 0o777;
 
-/// Writes all changes below `directory`, which is made if need be. Returns the paths that the guest removed, about
-/// which nothing is done.
+/// Makes the directory if it is not there.
+pub fn prepare(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory)
+        .with_context(|| format!("the directory {} cannot be made", directory.display()))
+}
+
+/// Writes all changes below `directory`. Returns the paths that the guest removed, about which nothing is done.
 pub fn export(changes: &[Change], directory: &Path) -> Result<Vec<PathBuf>> {
-    fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+    prepare(directory)?;
     let mut removed = Vec::new();
     let mut directories = Vec::new();
     for change in changes {

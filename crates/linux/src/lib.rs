@@ -22,8 +22,9 @@ mod testing;
 
 pub use elf::ElfError;
 pub use guest::KernelAccess;
-pub use kernel::{Exit, Kernel, Limits};
+pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;
 pub use output::{Output, Written};
 pub use process::{Config, Process};
 pub use stack::{STACK_SIZE, STACK_TOP};
+pub use syscalls::nr::name as syscall_name;

@@ -51,9 +51,6 @@ impl Config {
     /// directory, as the user that whydunit runs as.
     pub fn new(program: impl Into<PathBuf>) -> Config {
         let program = program.into();
-        // The files that the guest reads are opened as the host's user, so any other would be a lie.
-        let (user, group) =
-            std::fs::metadata("/proc/self").map_or((1000, 1000), |host| (host.uid(), host.gid()));
         Config {
             argv: vec![program.as_os_str().as_bytes().to_vec()],
             program,
@@ -66,11 +63,23 @@ impl Config {
             max_memory: Config::DEFAULT_MAX_MEMORY,
             max_output: Config::DEFAULT_MAX_OUTPUT,
             start: clock::DEFAULT_START,
-            credentials: Credentials { user, group, groups: [].into() },
+            credentials: host_credentials(),
         }
     }
 }
 
+/// The user that whydunit runs as. The files that the guest reads are opened with that user's rights, so any
+/// other would be a lie.
+fn host_credentials() -> Credentials {
+    let (user, group) =
+        std::fs::metadata("/proc/self").map_or((1000, 1000), |process| (process.uid(), process.gid()));
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let groups = status.lines().find_map(|line| line.strip_prefix("Groups:")).unwrap_or_default();
+    let groups = groups.split_whitespace().filter_map(|group| group.parse().ok()).collect();
+    Credentials { user, group, groups }
+}
+
+/// A program in its machine, with the kernel's side of it. Both are public: the state is there to be looked at.
 pub struct Process {
     pub machine: Machine,
     pub kernel: Kernel,

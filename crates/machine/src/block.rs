@@ -8,13 +8,12 @@
 //! the same executable mappings with the same bytes, and none of what was lifted is writable. A machine that
 //! changes what is executable leaves for a space of its own; so does one that runs code from a writable page.
 
-use crate::fast::{self, Code};
+use crate::fast::{self, Codes};
 use crate::intervention::Edit;
 use crate::{Memory, PAGE_SIZE};
 use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
 use std::collections::HashMap;
 use std::sync::RwLock;
-use std::sync::atomic::AtomicPtr;
 
 /// Longest block, in instructions. Short enough that a budget is rarely cut within one.
 const MAX_INSTRUCTIONS: usize = 64;
@@ -25,17 +24,13 @@ pub struct Block {
     pub end: u64,
     /// How many instructions it has.
     pub length: u64,
-    /// The first of `code`.
-    pub first: *const Code,
     pub instructions: Box<[Instruction]>,
     ops: Box<[Op]>,
-    pub code: Box<[Code]>,
+    pub codes: Codes,
     /// For each code, the instruction that it begins with.
     pub origins: Box<[u16]>,
     /// Where control goes: `[not taken or next, taken or jumped to]`, where that is fixed.
     pub targets: [u64; 2],
-    /// The blocks at `targets`, once they are known.
-    pub links: [AtomicPtr<Block>; 2],
 }
 
 #[derive(Clone, Copy)]
@@ -45,8 +40,8 @@ pub struct Instruction {
     end_op: u32,
 }
 
-// SAFETY: `first` points into `code`, and a code's pointers lead to functions and to `ops`; all of it is
-// never changed once the block is made, but for the links, which are atomic.
+// SAFETY: a code's pointers lead to functions, to the block and to its ops; all of it is never changed once
+// the block is made, but for the links, which are atomic.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
@@ -174,17 +169,14 @@ fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) 
         start,
         end,
         length: instructions.len() as u64,
-        first: std::ptr::null(),
         instructions: instructions.into(),
         ops: ops.into(),
-        code: Box::default(),
+        codes: Codes::new(Vec::new(), 0, std::ptr::null()),
         origins: Box::default(),
         targets,
-        links: Default::default(),
     });
     let (code, origins) = fast::compile(&block);
-    block.code = code.into();
-    block.first = block.code.as_ptr();
+    block.codes = Codes::new(code, block.length, &raw const *block);
     block.origins = origins.into();
     block
 }

@@ -21,11 +21,11 @@ pub struct Time(pub u64);
 #[repr(C)]
 pub struct Core {
     pub cpu: Cpu,
-    /// The block being run, for the fast executor's handlers.
-    pub(crate) current: *const Block,
+    /// The header of the block that the fast executor is in.
+    pub(crate) current: *const Code,
     pub(crate) exit: Exit,
-    /// How many more instructions the fast executor may enter blocks for.
-    pub(crate) slice: u64,
+    /// What the fast executor left of its slice.
+    pub(crate) left: u64,
     pub memory: Memory,
     pub(crate) jumps: JumpCache,
 }
@@ -185,8 +185,8 @@ impl Machine {
     /// The block at rip.
     fn block(&mut self) -> Result<*const Block, Stop> {
         let rip = self.core.cpu.rip;
-        if let Some(block) = self.core.jumps.get(rip) {
-            return Ok(block);
+        if let Some(header) = self.core.jumps.get(rip) {
+            return Ok(block_of(header));
         }
         let block = match self.space.block_at(rip, &self.core.memory) {
             Ok(block) => block,
@@ -203,7 +203,8 @@ impl Machine {
         for page in writable {
             self.core.memory.mark_code(page);
         }
-        self.core.jumps.set(rip, block);
+        // SAFETY: as above.
+        self.core.jumps.set(rip, unsafe { (*block).codes.header() });
         Ok(block)
     }
 
@@ -329,11 +330,10 @@ impl Machine {
             }
             let slice = left.min(SLICE);
             self.core.run_code(entered, slice);
-            // SAFETY: the executor only goes from block to block of one space.
-            let current = unsafe { &*self.core.current };
-            self.time.0 += slice - self.core.slice;
+            self.time.0 += slice - self.core.left;
+            let current = block_of(self.core.current);
             block = match self.core.exit {
-                Exit::Slice(block) => block,
+                Exit::Slice(header) => block_of(header),
                 Exit::Bail(code) => return self.leave_block(current, code),
                 Exit::Indirect => match self.block() {
                     Ok(block) => block,
@@ -348,26 +348,37 @@ impl Machine {
     }
 
     /// Goes from `current` to its target on one side, and links the two.
-    fn linked(&mut self, current: &Block, side: bool) -> Result<*const Block, Stop> {
-        self.core.cpu.rip = current.targets[side as usize];
+    fn linked(&mut self, current: *const Block, side: bool) -> Result<*const Block, Stop> {
+        // SAFETY: the executor only goes from block to block of this machine's space.
+        self.core.cpu.rip = unsafe { (*current).targets[side as usize] };
         let space = Arc::as_ptr(&self.space);
         let block = self.block()?;
         // Code from a writable page makes the machine leave its space, and `current` with it.
         if std::ptr::eq(space, Arc::as_ptr(&self.space)) {
-            current.links[side as usize].store(block.cast_mut(), Relaxed);
+            // SAFETY: both blocks are of the space that the machine is still in.
+            unsafe {
+                let next = (*block).codes.header().cast_mut();
+                (*current).codes.links().next[side as usize].store(next, Relaxed);
+            }
         }
         Ok(block)
     }
 
     /// A handler gave up before an instruction: that one is done by the reference executor.
-    fn leave_block(&mut self, block: &Block, code: *const Code) -> Option<Stop> {
-        // SAFETY: `code` points into the block's code.
-        let index = unsafe { code.offset_from(block.first) } as usize;
+    fn leave_block(&mut self, block: *const Block, code: *const Code) -> Option<Stop> {
+        // SAFETY: the block is of this machine's space, and `code` is one of its codes, after the header.
+        let (block, index) = unsafe { (&*block, code.offset_from((*block).codes.header()) as usize - 1) };
         let origin = block.origins.get(index).copied().unwrap_or(0) as usize;
         // The block was counted as a whole.
         self.time.0 -= block.length - origin as u64;
         self.run_instructions(block, origin, 1, &mut Unwatched, None)
     }
+}
+
+/// The block that a header belongs to.
+fn block_of(header: *const Code) -> *const Block {
+    // SAFETY: headers that a machine holds belong to its space.
+    unsafe { (*header).displacement as usize as *const Block }
 }
 
 impl Core {
@@ -390,10 +401,13 @@ impl Core {
     /// Runs a block and those after it by their handlers, for at most `slice` instructions, of which the
     /// block itself must not have more.
     fn run_code(&mut self, block: &Block, slice: u64) {
-        self.slice = slice - block.length;
-        self.current = block;
-        // SAFETY: every block has at least one code, and `current` is the block.
-        unsafe { ((*block.first).handler)(self, block.first) }
+        let header = block.codes.header();
+        self.current = header;
+        // SAFETY: every block has at least one code after its header.
+        unsafe {
+            let first = header.add(1);
+            ((*first).handler)(self, first, slice - block.length)
+        }
     }
 
     fn boxed(cpu: Cpu, memory: Memory) -> Box<Core> {
@@ -403,7 +417,7 @@ impl Core {
             jumps: JumpCache::default(),
             current: std::ptr::null(),
             exit: Exit::Indirect,
-            slice: 0,
+            left: 0,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Symbol tables: from an address to the name around it, and back.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -85,19 +86,8 @@ impl SymbolTable {
         }
         collect(content, false, false, &mut symbols);
         symbols.sort_by(|a, b| {
-            let merit = |symbol: &Symbol| {
-                let name = name(object, symbol);
-                let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
-                (
-                    symbol.kind,
-                    symbol.size > 0,
-                    symbol.binding,
-                    usize::MAX - underscores,
-                    usize::MAX - name.len(),
-                )
-            };
-            let names = || name(object, b).cmp(name(object, a));
-            a.address.cmp(&b.address).then_with(|| merit(a).cmp(&merit(b))).then_with(names)
+            let order = a.address.cmp(&b.address);
+            order.then_with(|| merit(object, a).cmp(&merit(object, b)))
         });
         SymbolTable { symbols, is_stripped }
     }
@@ -128,6 +118,16 @@ impl SymbolTable {
         let end = next.map_or(symbol.limit, |next| next.address.min(symbol.limit));
         end.saturating_sub(symbol.address)
     }
+}
+
+/// Which of several symbols at one address people know it by; the best is the greatest. Libraries have
+/// internal names for what they export, which are local or begin with underscores.
+fn merit<'a>(object: &'a ObjectFile, symbol: &Symbol) -> impl Ord + use<'a> {
+    let name = name(object, symbol);
+    let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
+    let is_exported = symbol.binding > 0;
+    let by_name = (Reverse(underscores), symbol.binding, Reverse(name.len()), Reverse(name));
+    (symbol.kind, symbol.size > 0, is_exported, by_name)
 }
 
 /// Finds a name in several objects, each with its bias. Exact names come before demangled ones.

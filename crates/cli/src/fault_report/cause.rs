@@ -70,17 +70,25 @@ fn overflowed_stack(machine: &Machine, address: u64) -> Option<u64> {
 
 /// The processor does not say which address it was; the instruction does.
 fn protection(machine: &Machine) -> String {
+    if !is_canonical(machine.cpu.rip) {
+        let target = machine.cpu.rip;
+        return format!("jumped to {target:#x}, which no address can be; was a return address overwritten?");
+    }
     let unknown = "used an address that is not valid, or misaligned for the instruction".to_owned();
     let Some(instruction) = instruction(machine) else { return unknown };
     let Some(address) = memory_address(machine, &instruction) else { return unknown };
-    let is_canonical = (address << 16) as i64 >> 16 == address as i64;
-    match is_canonical {
+    match is_canonical(address) {
         false => format!("used {address:#x} as a pointer, which no address can be"),
         true if !address.is_multiple_of(16) => {
             format!("accessed address {address:#x} with an instruction that needs a multiple of 16")
         }
         true => unknown,
     }
+}
+
+/// Whether the upper bits are copies of bit 47, as the processor wants it.
+fn is_canonical(address: u64) -> bool {
+    (address << 16) as i64 >> 16 == address as i64
 }
 
 fn invalid(machine: &Machine) -> &'static str {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lift::Reg;
 use machine::Machine;
-use program::{End, Position, Program, Registers, Rule};
+use program::{End, Position, Program, Registers};
 
 /// As deep as a stack of 8 MiB can be in practice; a runaway recursion is told by its ends.
 const MOST_FRAMES: usize = 200_000;
@@ -14,6 +14,9 @@ const MOST_FRAMES: usize = 200_000;
 /// How many lines are shown from the innermost frame on, and how many at the outer end.
 const INNER_LINES: usize = 16;
 const OUTER_LINES: usize = 4;
+
+/// The function of Rust's runtime from which on a program's own frames begin.
+const RUST_RUNTIME: &str = "__rust_begin_short_backtrace";
 
 /// A longer line of source is cut.
 const LONGEST_SOURCE: usize = 160;
@@ -35,7 +38,7 @@ pub fn print(machine: &Machine, program: &Program) -> String {
     let mut known: HashMap<u64, Vec<Call>> = HashMap::new();
     let mut calls: Vec<(Call, usize)> = Vec::new();
     // A jump to where no object is has been told already; who jumped is what matters.
-    let nowhere = backtrace.frames.get(1).is_some_and(|frame| frame.rule == Rule::BadCall);
+    let nowhere = program.locate(machine.cpu.rip).object.is_none();
     for frame in backtrace.frames.iter().skip(usize::from(nowhere)) {
         let expanded = known.entry(frame.lookup).or_insert_with(|| calls_at(program, frame.lookup));
         for call in expanded {
@@ -44,8 +47,11 @@ pub fn print(machine: &Machine, program: &Program) -> String {
                 _ => calls.push((call.clone(), 1)),
             }
         }
-        // What starts and ends main is nobody's interest.
+        // What starts main is of no interest, in C or in Rust.
         if calls.last().is_some_and(|(call, _)| call.function == "main") {
+            break;
+        }
+        if calls.pop_if(|(call, _)| call.function.contains(RUST_RUNTIME)).is_some() {
             break;
         }
     }
@@ -63,17 +69,24 @@ fn calls_at(program: &Program, address: u64) -> Vec<Call> {
     let location = program.locate(address);
     let object = location.object.as_deref().map(file_name);
     let in_object = || object.map_or_else(String::new, |object| format!(" ({})", printable(object)));
-    let by_symbol = location.function.as_ref().map(|function| function.name.clone());
+    let by_symbol = location.function.as_ref().map(|function| without_suffix(&function.name).to_owned());
     if location.frames.is_empty() {
         let function = by_symbol.unwrap_or_else(|| format!("{address:#x}"));
         return vec![Call { function, place: in_object(), position: None }];
     }
+    let in_system = location.object.as_deref().is_some_and(is_system);
     let mut calls = Vec::new();
-    for frame in location.frames {
-        let function =
-            frame.function.or_else(|| by_symbol.clone()).unwrap_or_else(|| format!("{address:#x}"));
-        // A distribution's libraries name sources that are not on this machine: the library says more.
-        let position = frame.position.filter(|position| Path::new(&*position.file).exists());
+    let outermost = location.frames.len() - 1;
+    for (index, frame) in location.frames.into_iter().enumerate() {
+        // The C library's sources have other names for its functions than its users.
+        let by_symbol = by_symbol.clone().filter(|_| index == outermost);
+        let name = if in_system { by_symbol.or(frame.function) } else { frame.function.or(by_symbol) };
+        let function = name.unwrap_or_else(|| format!("{address:#x}"));
+        // The system's libraries name sources that are not on this machine: the library's name says more.
+        let position = frame.position.filter(|position| {
+            let path = Path::new(&*position.file);
+            !(in_system || is_system(&position.file)) || path.is_absolute() && path.exists()
+        });
         let place = match &position {
             Some(position) => format!(" at {}", describe(position)),
             None => in_object(),
@@ -83,9 +96,29 @@ fn calls_at(program: &Program, address: u64) -> Vec<Call> {
     calls
 }
 
+/// Compilers name the parts that they split a function into after it: `f.cold`, `f.part.0`.
+fn without_suffix(name: &str) -> &str {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte));
+    name.split('.').next().filter(|stem| is_plain && !stem.is_empty()).unwrap_or(name)
+}
+
+/// Whether a file belongs to the system or to a compiler, not to the program.
+fn is_system(path: &str) -> bool {
+    ["/usr/", "/lib", "/rustc/"].iter().any(|directory| path.starts_with(directory))
+}
+
 fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool) -> String {
     let mut text = String::new();
-    let mut source_shown = false;
+    // The source of the program's own function that is nearest to the fault.
+    let has_source = |own: bool| {
+        move |(call, _): &(Call, usize)| {
+            call.position.as_ref().is_some_and(|position| {
+                !(own && is_system(&position.file)) && source_line(position).is_some()
+            })
+        }
+    };
+    let with_source =
+        calls.iter().position(has_source(true)).or_else(|| calls.iter().position(has_source(false)));
     let hidden = calls.len().saturating_sub(INNER_LINES + OUTER_LINES);
     for (index, (call, times)) in calls.iter().enumerate() {
         if hidden > 0 && index == INNER_LINES {
@@ -97,9 +130,10 @@ fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool) -> String
         let word = if index == 0 && !all_are_callers { "in" } else { "called from" };
         let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
         let _ = writeln!(text, "  {word} {}{}{times}", printable(&call.function), call.place);
-        if !source_shown && let Some(source) = call.position.as_ref().and_then(source_line) {
+        if with_source == Some(index)
+            && let Some(source) = call.position.as_ref().and_then(source_line)
+        {
             let _ = writeln!(text, "{source}");
-            source_shown = true;
         }
     }
     if is_cut {

@@ -35,7 +35,11 @@ impl Hash for FileSystem {
 }
 
 fn hash_node<H: Hasher>(node: &Node, state: &mut H) {
-    (node.mode(), node.user, node.group, node.links, node.modification, node.change, node.access).hash(state);
+    // A directory on the way to a file gets new times when anybody on the host makes a file in it.
+    if !is_as_on_host(node) {
+        (node.mode(), node.user, node.group, node.links, node.modification, node.change, node.access)
+            .hash(state);
+    }
     match &node.kind {
         // Whether the host's bytes are at hand or would be read again makes no difference.
         Kind::File(Data::Resident(content)) if node.changed => content.hash(state),
@@ -48,4 +52,12 @@ fn hash_node<H: Hasher>(node: &Node, state: &mut H) {
             }
         }
     }
+}
+
+fn is_as_on_host(node: &Node) -> bool {
+    node.origin.as_ref().is_some_and(|origin| {
+        let host = &origin.entry;
+        (node.mode(), node.user, node.group, node.links) == (host.mode, host.user, host.group, host.links)
+            && (node.modification, node.change, node.access) == (host.modification, host.change, host.access)
+    })
 }

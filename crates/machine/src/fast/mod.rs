@@ -21,11 +21,14 @@ pub use compile::compile;
 
 use crate::Core;
 use crate::block::Block;
+use std::cell::UnsafeCell;
+use std::sync::atomic::AtomicPtr;
 
-/// Runs a code and all that follows it, up to the reason in [`Core::exit`].
+/// Runs a code and all that follows it, up to the reason in [`Core::exit`]. The number is how many more
+/// instructions may be entered after those of the current block; it is handed on in a register.
 ///
-/// Calling it is safe if the code belongs to `core.current`, whose space must be alive.
-pub type Handler = unsafe fn(&mut Core, *const Code);
+/// Calling it is safe if the code belongs to the block of `core.current`, whose space must be alive.
+pub type Handler = unsafe fn(&mut Core, *const Code, u64);
 
 /// How many instructions run before control returns to the machine's loop.
 pub const SLICE: u64 = 8192;
@@ -48,6 +51,60 @@ pub struct Code {
     pub imm: u64,
 }
 
+impl Code {
+    pub fn new(handler: Handler) -> Code {
+        Code { handler, a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, count: 0, displacement: 0, imm: 0 }
+    }
+}
+
+/// What a block's codes end with: the headers of the blocks at its targets, once they are known, as
+/// `[not taken or next, taken or jumped to]`.
+#[repr(C)]
+pub struct Links {
+    pub next: [AtomicPtr<Code>; 2],
+}
+
+impl Links {
+    /// The links of the block whose last code is at `last`.
+    ///
+    /// # Safety
+    /// `last` must be the last code of a block that is alive.
+    #[inline(always)]
+    pub unsafe fn after<'a>(last: *const Code) -> &'a Links {
+        // SAFETY: the slot after the last code holds the links (see `Codes`).
+        unsafe { &*last.add(1).cast::<Links>() }
+    }
+}
+
+/// The codes of a block, in one piece: a header (`imm` is the number of instructions, `displacement` the
+/// address of the [`Block`]), the codes, and a slot for the [`Links`].
+pub struct Codes {
+    slots: Box<[UnsafeCell<Code>]>,
+}
+
+impl Codes {
+    pub fn new(codes: Vec<Code>, length: u64, block: *const Block) -> Codes {
+        let blank = Code::new(handlers::refuse);
+        let header = Code { imm: length, displacement: block as usize as i64, ..blank };
+        let slots = [header].into_iter().chain(codes).chain([blank]).map(UnsafeCell::new).collect();
+        let mut codes = Codes { slots };
+        if let Some(last) = codes.slots.last_mut() {
+            // SAFETY: a code is larger than the links and aligned alike, and nobody else sees it yet.
+            unsafe { last.get().cast::<Links>().write(Links { next: Default::default() }) };
+        }
+        codes
+    }
+
+    pub fn header(&self) -> *const Code {
+        self.slots.as_ptr().cast()
+    }
+
+    pub fn links(&self) -> &Links {
+        // SAFETY: there are a header, at least one code, and the links.
+        unsafe { Links::after(self.header().add(self.slots.len() - 2)) }
+    }
+}
+
 /// Why the code of the block [`Core::current`] returned.
 #[derive(Clone, Copy)]
 pub enum Exit {
@@ -56,7 +113,7 @@ pub enum Exit {
     /// Control goes to rip.
     Indirect,
     /// Control goes to this block, which is longer than what is left of the slice.
-    Slice(*const Block),
+    Slice(*const Code),
     /// Nothing was done of the code.
     Bail(*const Code),
 }
@@ -65,7 +122,7 @@ const JUMP_ENTRIES: usize = 1024;
 
 /// A direct-mapped cache from addresses to blocks, for indirect jumps and returns.
 pub struct JumpCache {
-    entries: [(u64, *const Block); JUMP_ENTRIES],
+    entries: [(u64, *const Code); JUMP_ENTRIES],
 }
 
 impl Default for JumpCache {
@@ -79,12 +136,12 @@ impl Default for JumpCache {
 
 impl JumpCache {
     #[inline(always)]
-    pub fn get(&self, address: u64) -> Option<*const Block> {
+    pub fn get(&self, address: u64) -> Option<*const Code> {
         let (tag, block) = self.entries[Self::index(address)];
         (tag == address).then_some(block)
     }
 
-    pub fn set(&mut self, address: u64, block: *const Block) {
+    pub fn set(&mut self, address: u64, block: *const Code) {
         self.entries[Self::index(address)] = (address, block);
     }
 

@@ -89,7 +89,7 @@ impl Mode for InFrame {
 impl Mode for Indexed {
     #[inline(always)]
     fn address(core: &Core, code: &Code) -> u64 {
-        let scaled = reg(core, code.c) << (code.d & 3);
+        let scaled = reg(core, code.c).wrapping_shl(code.d as u32);
         Based::address(core, code).wrapping_add(scaled)
     }
 }

@@ -16,14 +16,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Which of the machine's two executors runs a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
-    /// Runs whole blocks when nobody watches.
-    Fast,
     /// Runs instruction by instruction under an observer.
     Watched,
+    /// Runs whole blocks when nobody watches.
+    Fast,
 }
 
 impl Executor {
-    pub const ALL: [Executor; 2] = [Executor::Fast, Executor::Watched];
+    pub const ALL: [Executor; 2] = [Executor::Watched, Executor::Fast];
 }
 
 /// What the machine made of a case.

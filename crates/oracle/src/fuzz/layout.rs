@@ -54,6 +54,13 @@ pub const fn entry(slot: usize) -> u64 {
     CODE + slot as u64 * SLOT_BYTES + ENTRY_OFFSET
 }
 
+/// Whether an address is where the code of another case than the one at `entry` may lie.
+pub fn is_in_another_case(address: u64, entry: u64) -> bool {
+    let slots = CODE..CODE + SLOTS as u64 * SLOT_BYTES;
+    let own = entry - ENTRY_OFFSET..entry - ENTRY_OFFSET + SLOT_BYTES;
+    slots.contains(&address) && !own.contains(&address) && (address - CODE) % SLOT_BYTES >= ENTRY_OFFSET
+}
+
 /// The place of an address in the image, if `length` bytes from there on are writable and lie in
 /// one piece.
 pub fn writable_offset(address: u64, length: u64) -> Option<usize> {
@@ -81,6 +88,14 @@ mod tests {
         assert_eq!(writable_offset(READ_ONLY - 1, 2), None);
         assert_eq!(writable_offset(HIGH + PAGE - 4, 8), None);
         assert_eq!(writable_offset(0, 1), None);
+    }
+
+    #[test]
+    fn other_cases_are_told_from_filling() {
+        assert!(is_in_another_case(entry(3), entry(4)));
+        assert!(!is_in_another_case(entry(3), entry(3)));
+        assert!(!is_in_another_case(entry(3) - 1, entry(4)));
+        assert!(!is_in_another_case(EXIT_TARGET, entry(4)));
     }
 
     #[test]

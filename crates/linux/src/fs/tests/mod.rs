@@ -116,7 +116,18 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // A leftover directory in /tmp is no reason to fail a test.
+        make_removable(&self.root);
         let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+/// Some tests leave directories that not even their owner may enter.
+fn make_removable(directory: &Path) {
+    let _ = fs::set_permissions(directory, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_removable(&entry.path());
+        }
     }
 }
 

@@ -15,30 +15,30 @@ pub(super) fn with_branch(ops: &[Op], next: &[Op]) -> Option<Code> {
     let comparison = comparison(ops)?;
     Some(match comparison {
         Comparison::Sub { size, a: Side::Reg(a), b: Side::Reg(b) } => {
-            on(by_condition!(condition, D => by_width!(size, W => h::compare_branch::<D, W>)), a, b)
+            on(by_comparison!(condition, D => by_common_width!(size, W => h::compare_branch::<D, W>)), a, b)
         }
         Comparison::Sub { size, a: Side::Reg(a), b: Side::Const(b) } => with_const(
-            by_condition!(condition, D => by_width!(size, W => h::compare_const_branch::<D, W>)),
+            by_comparison!(condition, D => by_common_width!(size, W => h::compare_const_branch::<D, W>)),
             a,
             b,
         ),
         Comparison::Sub { size, a: Side::Reg(a), b: Side::Memory(address) } => {
-            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, size, M => h::compare_load_branch::<D, W, M>)));
+            let handler = by_comparison!(condition, D => by_common_width!(size, W => by_common_mode!(&address, size, M => h::compare_load_branch::<D, W, M>)));
             at(&address, on(handler, a, a))
         }
         Comparison::Sub { size, a: Side::Memory(address), b: Side::Reg(b) } => {
-            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, size, M => h::compare_memory_branch::<D, W, M>)));
+            let handler = by_comparison!(condition, D => by_common_width!(size, W => by_common_mode!(&address, size, M => h::compare_memory_branch::<D, W, M>)));
             at(&address, on(handler, b, b))
         }
         Comparison::Sub { size, a: Side::Memory(address), b: Side::Const(b) } => {
-            let handler = by_condition!(condition, D => by_width!(size, W => by_mode!(&address, size, M => h::compare_memory_const_branch::<D, W, M>)));
+            let handler = by_comparison!(condition, D => by_common_width!(size, W => by_common_mode!(&address, size, M => h::compare_memory_const_branch::<D, W, M>)));
             at(&address, with_const(handler, Reg::ZERO, b))
         }
         Comparison::And { size, a: Side::Reg(a), b: Side::Reg(b) } => {
-            on(by_condition!(condition, D => by_width!(size, W => h::test_branch::<D, W>)), a, b)
+            on(by_comparison!(condition, D => by_common_width!(size, W => h::test_branch::<D, W>)), a, b)
         }
         Comparison::And { size, a: Side::Reg(a), b: Side::Const(b) } => with_const(
-            by_condition!(condition, D => by_width!(size, W => h::test_const_branch::<D, W>)),
+            by_comparison!(condition, D => by_common_width!(size, W => h::test_const_branch::<D, W>)),
             a,
             b,
         ),

@@ -59,7 +59,7 @@ fn ends(ops: &[Op]) -> bool {
 }
 
 fn code(handler: Handler) -> Code {
-    Code { handler, a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, count: 0, displacement: 0, imm: 0 }
+    Code::new(handler)
 }
 
 /// `a` and `f` in a fresh code.

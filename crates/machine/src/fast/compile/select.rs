@@ -193,4 +193,111 @@ macro_rules! by_condition {
     };
 }
 
-pub(super) use {by_condition, by_function, by_mode, by_width};
+/// The conditions that a comparison of two numbers answers. What is fused with a jump is limited to them and
+/// to the common widths, since each combination is a handler of its own.
+macro_rules! by_comparison {
+    ($condition:expr, $d:ident => $body:expr) => {
+        match $condition {
+            lift::Condition::Overflow
+            | lift::Condition::NotOverflow
+            | lift::Condition::Parity
+            | lift::Condition::NotParity => return None,
+            lift::Condition::Below => {
+                type $d = $crate::fast::parts::Below;
+                $body
+            }
+            lift::Condition::AboveOrEqual => {
+                type $d = $crate::fast::parts::AboveOrEqual;
+                $body
+            }
+            lift::Condition::Equal => {
+                type $d = $crate::fast::parts::Equal;
+                $body
+            }
+            lift::Condition::NotEqual => {
+                type $d = $crate::fast::parts::NotEqual;
+                $body
+            }
+            lift::Condition::BelowOrEqual => {
+                type $d = $crate::fast::parts::BelowOrEqual;
+                $body
+            }
+            lift::Condition::Above => {
+                type $d = $crate::fast::parts::Above;
+                $body
+            }
+            lift::Condition::Sign => {
+                type $d = $crate::fast::parts::Sign;
+                $body
+            }
+            lift::Condition::NotSign => {
+                type $d = $crate::fast::parts::NotSign;
+                $body
+            }
+            lift::Condition::Less => {
+                type $d = $crate::fast::parts::Less;
+                $body
+            }
+            lift::Condition::GreaterOrEqual => {
+                type $d = $crate::fast::parts::GreaterOrEqual;
+                $body
+            }
+            lift::Condition::LessOrEqual => {
+                type $d = $crate::fast::parts::LessOrEqual;
+                $body
+            }
+            lift::Condition::Greater => {
+                type $d = $crate::fast::parts::Greater;
+                $body
+            }
+        }
+    };
+}
+
+macro_rules! by_common_width {
+    ($size:expr, $w:ident => $body:expr) => {
+        match $size {
+            lift::Size::B2 => return None,
+            lift::Size::B1 => {
+                type $w = $crate::fast::parts::W1;
+                $body
+            }
+            lift::Size::B4 => {
+                type $w = $crate::fast::parts::W4;
+                $body
+            }
+            lift::Size::B8 => {
+                type $w = $crate::fast::parts::W8;
+                $body
+            }
+        }
+    };
+}
+
+macro_rules! by_common_mode {
+    ($address:expr, $size:expr, $m:ident => $body:expr) => {
+        match $crate::fast::compile::select::mode($address, $size)? {
+            $crate::fast::compile::select::ModeKind::Segmented => return None,
+            $crate::fast::compile::select::ModeKind::Based => {
+                type $m = $crate::fast::parts::Based;
+                $body
+            }
+            $crate::fast::compile::select::ModeKind::OnStack => {
+                type $m = $crate::fast::parts::OnStack;
+                $body
+            }
+            $crate::fast::compile::select::ModeKind::InFrame => {
+                type $m = $crate::fast::parts::InFrame;
+                $body
+            }
+            $crate::fast::compile::select::ModeKind::Indexed => {
+                type $m = $crate::fast::parts::Indexed;
+                $body
+            }
+        }
+    };
+}
+
+pub(super) use {
+    by_common_mode, by_common_width, by_comparison, by_condition, by_function, by_mode, by_width,
+};
