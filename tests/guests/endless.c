@@ -19,7 +19,8 @@ int main(int argc, char **argv)
             memset(malloc(1 << 20), 1, 1 << 20);
     if (!strcmp(how, "file"))
         for (FILE *file = fopen("large", "w");;)
-            fwrite("0123456789abcdef", 1, 16, file);
+            if (fwrite("0123456789abcdef", 1, 16, file) != 16)
+                return perror("large"), 3;
     if (!strcmp(how, "descriptors"))
         while (dup(1) >= 0)
             ;

@@ -195,7 +195,13 @@ fn damaged_headers_of_a_static_program_never_break_whydunit() {
 #[test]
 fn a_guest_that_takes_too_much_memory_is_stopped() {
     expect(&endless("memory", &["--max-memory", "64M"]), 125, &["--max-memory", "64 mib"]);
-    expect(&endless("file", &["--max-memory", "64M"]), 125, &["--max-memory"]);
+}
+
+#[test]
+fn a_guest_that_fills_its_files_runs_out_of_disk() {
+    let outcome = endless("file", &["--max-memory", "16M"]);
+    assert_eq!(outcome.status, 3, "{outcome:?}");
+    assert!(outcome.stderr.starts_with(b"large: No space left on device\n"), "{outcome:?}");
 }
 
 #[test]
