@@ -221,6 +221,23 @@ fn a_program_that_rewrites_itself_runs_what_it_wrote() {
 }
 
 #[test]
+fn a_call_through_the_stack_may_push_onto_another_page() {
+    let code = assembled(|a| {
+        let mut function = a.create_label();
+        a.lea(rax, ptr(function))?;
+        a.mov(rsp, STACK_END - 0x1000)?;
+        a.mov(qword_ptr(rsp + 16), rax)?;
+        a.call(qword_ptr(rsp + 16))?;
+        a.nop()?;
+        a.set_label(&mut function)?;
+        a.syscall()
+    });
+    let mut machine = machine_with(&code, Permissions::RX);
+    assert_eq!(machine.run(Time(100), &mut Unwatched), Stop::Syscall);
+    assert_eq!(machine.time, Time(5));
+}
+
+#[test]
 fn a_fault_leaves_the_state_before_its_instruction() {
     let code = assembled(|a| {
         a.mov(ecx, 9)?;

@@ -1,7 +1,8 @@
 //! Instructions that end a block, and those that keep the stack.
 
-use super::super::Code;
 use super::super::handlers as h;
+use super::super::parts::{Based, InFrame, Indexed, Segmented};
+use super::super::{Code, Handler};
 use super::select::*;
 use super::{at, code, on, with_const};
 use lift::{Address, Binary, Op, Reg, Size, Value};
@@ -32,9 +33,7 @@ pub(super) fn control(ops: &[Op]) -> Option<Code> {
             Op::Store { src: Value::Const(imm), address: NEW_TOP, size: Size::B8 },
             Op::Binary { dst: Reg::RSP, .. },
             Op::Call { target, .. },
-        ] if target == Value::Reg(dst) => {
-            at(&address, with_const(by_mode!(&address, Size::B8, M => h::call_load::<M>), Reg::ZERO, imm))
-        }
+        ] if target == Value::Reg(dst) => at(&address, with_const(call_load(&address)?, Reg::ZERO, imm)),
         [
             Op::Load { size: Size::B8, dst, address: STACK_TOP },
             Op::Binary { function: Binary::Add, dst: Reg::RSP, a: Reg::RSP, b: Value::Const(imm), .. },
@@ -67,5 +66,16 @@ pub(super) fn stack(ops: &[Op]) -> Option<Code> {
             Op::Move { dst: Reg::RBP, src },
         ] if src == Value::Reg(loaded) => code(h::leave_frame),
         _ => return None,
+    })
+}
+
+/// The handler of a call through memory. It pushes, too, so the load must not go by the stack pointer's page:
+/// each of two accesses would make the other's page unknown, and the code would start again without end.
+fn call_load(address: &Address) -> Option<Handler> {
+    Some(match mode(address, Size::B8)? {
+        ModeKind::Based | ModeKind::OnStack => h::call_load::<Based>,
+        ModeKind::InFrame => h::call_load::<InFrame>,
+        ModeKind::Indexed => h::call_load::<Indexed>,
+        ModeKind::Segmented => h::call_load::<Segmented>,
     })
 }
