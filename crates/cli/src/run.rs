@@ -15,7 +15,7 @@ use crate::args::RunArguments;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::lookup::{self, Lookup};
-use crate::streams::{self, Input, InputKind, OutputError, PassThrough};
+use crate::streams::{self, Input, OutputError, PassThrough};
 use crate::write_back;
 
 /// Output is passed on this often, in instructions: a few hundredths of a second.
@@ -137,30 +137,26 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
 fn load(arguments: &RunArguments) -> Result<Process, Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
-    let input = Input::open(arguments.stdin.as_deref(), arguments.max_memory).map_err(failed)?;
     let name = &arguments.command[0];
-    let config = Config {
+    let mut config = Config {
         argv: arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
         env: environment
             .iter()
             .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
             .collect(),
         cwd: std::env::current_dir().context("the working directory is gone").map_err(failed)?,
-        stdin: Arc::new(input.bytes),
-        stdin_open: input.kind != InputKind::File,
-        stdin_pieces: match input.kind {
-            InputKind::Terminal => Pieces::Lines,
-            InputKind::File | InputKind::Pipe => Pieces::Chunks,
-        },
-        streams: match input.kind {
-            _ if arguments.terminal => StandardStreams::Terminal,
-            InputKind::File => StandardStreams::FileInput,
-            InputKind::Terminal | InputKind::Pipe => StandardStreams::Pipes,
-        },
+        stdin_pieces: if arguments.terminal { Pieces::Lines } else { Pieces::Chunks },
+        streams: if arguments.terminal { StandardStreams::Terminal } else { StandardStreams::Pipes },
         max_memory: arguments.max_memory,
         max_output: arguments.max_output,
         ..Config::new(find(name, &environment)?)
     };
+    let input = Input::open(arguments.stdin.as_deref(), arguments.terminal, arguments.max_memory);
+    match input.map_err(failed)? {
+        Input::File(file) => config.stdin_file = Some(file),
+        Input::Bytes(bytes) => config.stdin = Arc::new(bytes),
+        Input::Live(pieces) => (config.stdin_open, config.stdin_pieces) = (true, pieces),
+    }
     Process::load(&config).map_err(|error| {
         let status = match &error {
             LoadError::NotFound { .. } => exit_code::NOT_FOUND,

@@ -2,13 +2,15 @@
 //! for.
 
 use std::fs::File;
-use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, BufRead, ErrorKind, IsTerminal, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use linux::Output;
-use linux::fs::{Pieces, Stream};
+use linux::fs::{InputFile, Pieces, Stream};
 
 /// Writes a message of ours to standard error. When nobody listens there, nobody can be told.
 pub fn tell(message: &str) {
@@ -63,44 +65,64 @@ fn explain(error: io::Error) -> OutputError {
     }
 }
 
-/// The host's standard input, or the file that stands for it.
-pub struct Input {
-    /// What is there from the beginning.
-    pub bytes: Vec<u8>,
-    pub kind: InputKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InputKind {
-    /// A regular file, which is read at once: the guest can seek in it.
-    File,
+/// Where the guest's standard input comes from.
+pub enum Input {
+    /// A regular file of the host.
+    File(InputFile),
+    /// All of it is known.
+    Bytes(Vec<u8>),
     /// Nothing is read before the guest asks, since somebody may have to type it.
-    Terminal,
-    /// Likewise, but it does not come line by line.
-    Pipe,
+    Live(Pieces),
 }
 
 impl Input {
-    /// `limit` is the most that is kept of it, in bytes.
-    pub fn open(file: Option<&Path>, limit: u64) -> Result<Input> {
-        if let Some(path) = file {
-            let open = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
-            let bytes =
-                read_all(open, limit).with_context(|| format!("{} cannot be read", path.display()))?;
-            return Ok(Input { bytes, kind: InputKind::File });
+    /// The file that was given, or whydunit's own standard input. At most `limit` bytes are read ahead; a terminal's
+    /// input is not a file in the guest's eyes.
+    pub fn open(file: Option<&Path>, is_terminal: bool, limit: u64) -> Result<Input> {
+        let Some(path) = file else { return Input::open_own(is_terminal, limit) };
+        let told = || format!("{} cannot be read", path.display());
+        let file = File::open(path).with_context(told)?;
+        let path = std::path::absolute(path)?;
+        if file.metadata().with_context(told)?.is_file() && !is_terminal && !is_virtual(&path) {
+            return Ok(Input::File(InputFile { path: path.into_os_string().into_vec(), offset: 0 }));
         }
+        Ok(Input::Bytes(read_all(file, limit).with_context(told)?))
+    }
+
+    fn open_own(is_terminal: bool, limit: u64) -> Result<Input> {
         let stdin = io::stdin();
         if stdin.is_terminal() {
-            return Ok(Input { bytes: Vec::new(), kind: InputKind::Terminal });
+            return Ok(Input::Live(Pieces::Lines));
         }
         // A handle of its own, since only files can be asked what they are.
         let handle = stdin.as_fd().try_clone_to_owned().context("standard input cannot be opened")?;
-        if !File::from(handle).metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(Input { bytes: Vec::new(), kind: InputKind::Pipe });
+        let mut file = File::from(handle);
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(Input::Live(Pieces::Chunks));
         }
-        let bytes = read_all(stdin.lock(), limit).context("standard input cannot be read")?;
-        Ok(Input { bytes, kind: InputKind::File })
+        match named_file(&mut file) {
+            Some(input) if !is_terminal => Ok(Input::File(input)),
+            _ => Ok(Input::Bytes(read_all(file, limit).context("standard input cannot be read")?)),
+        }
     }
+}
+
+/// The name by which an open file can be opened again; `None` when it has none any more.
+fn named_file(file: &mut File) -> Option<InputFile> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let again = File::open(&path).ok()?.metadata().ok()?;
+    let own = file.metadata().ok()?;
+    let offset = file.stream_position().ok()?;
+    if is_virtual(&path) {
+        return None;
+    }
+    let path = path.into_os_string().into_vec();
+    ((own.dev(), own.ino()) == (again.dev(), again.ino())).then_some(InputFile { path, offset })
+}
+
+/// The guest has files of its own there.
+fn is_virtual(path: &Path) -> bool {
+    ["/dev", "/proc", "/sys"].iter().any(|directory| path.starts_with(directory))
 }
 
 fn read_all(from: impl Read, limit: u64) -> Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
@@ -70,6 +70,34 @@ fn input_comes_from_a_pipe_or_a_file() {
     let file = std::fs::File::open(scratch.path().join("input")).unwrap();
     let output = scratch.command(&["run", "--", "./guest", "echo"]).stdin(file).output().unwrap();
     assert!(output.stdout == input);
+}
+
+#[test]
+fn input_from_a_file_is_that_very_file() {
+    let scratch = Scratch::new("very-file");
+    scratch.write("input", "0123456789");
+    let native = std::process::Command::new("stat")
+        .current_dir(scratch.path())
+        .args(["-c", "%s %Y %A", "input"])
+        .output()
+        .unwrap();
+    let words = ["--", "stat", "-L", "-c", "%s %Y %A", "/dev/stdin"];
+    let by_option = scratch.whydunit(&[&["run", "--stdin", "input"], &words[..]].concat());
+    assert_eq!(by_option.stdout, common::ran(native).stdout, "{}", by_option.stderr);
+    let file = std::fs::File::open(scratch.path().join("input")).unwrap();
+    let inherited = scratch.command(&[&["run"], &words[..]].concat()).stdin(file).output().unwrap();
+    assert_eq!(common::ran(inherited).stdout, by_option.stdout);
+
+    // Reading begins where the shell's redirection stands, also when the file has no name any more.
+    for unlink in [false, true] {
+        let mut file = std::fs::File::open(scratch.path().join("input")).unwrap();
+        file.seek(std::io::SeekFrom::Start(4)).unwrap();
+        if unlink {
+            std::fs::remove_file(scratch.path().join("input")).unwrap();
+        }
+        let output = scratch.command(&["run", "--", "cat"]).stdin(file).output().unwrap();
+        assert_eq!(common::ran(output).stdout, "456789", "{unlink}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use lift::Reg;
 use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time};
 
 use crate::clock;
-use crate::fs::{Credentials, FileSystem, Pieces, Setup, StandardStreams, Timestamp};
+use crate::fs::{Credentials, FileSystem, InputFile, Pieces, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
@@ -31,6 +31,8 @@ pub struct Config {
     pub stdin_open: bool,
     /// How much of it a read returns.
     pub stdin_pieces: Pieces,
+    /// Standard input is this file of the host instead.
+    pub stdin_file: Option<InputFile>,
     /// What the standard streams look like to the guest.
     pub streams: StandardStreams,
     /// In bytes; the overlay of files may take as much again.
@@ -59,6 +61,7 @@ impl Config {
             stdin: Arc::default(),
             stdin_open: false,
             stdin_pieces: Pieces::Chunks,
+            stdin_file: None,
             streams: StandardStreams::Pipes,
             max_memory: Config::DEFAULT_MAX_MEMORY,
             max_output: Config::DEFAULT_MAX_OUTPUT,
@@ -164,6 +167,7 @@ impl Process {
             standard_input: config.stdin.clone(),
             input_open: config.stdin_open,
             input_pieces: config.stdin_pieces,
+            input_file: config.stdin_file.clone(),
             streams: config.streams,
             overlay_limit: config.max_memory,
             memory_total: config.max_memory,

@@ -40,6 +40,7 @@ impl Rig {
             standard_input: Arc::default(),
             input_open: false,
             input_pieces: Pieces::Chunks,
+            input_file: None,
             streams: StandardStreams::Pipes,
             overlay_limit: limits.memory,
             memory_total: limits.memory,

@@ -258,11 +258,12 @@ impl FileSystem {
 
     pub(super) fn open_standard_streams(&mut self, setup: &Setup) -> Result<(), Errno> {
         let flags = if self.terminal { O_RDWR } else { O_RDONLY };
-        match setup.streams {
-            StandardStreams::FileInput => {
+        match (&setup.input_file, setup.streams) {
+            (Some(file), _) => self.open_input_file(file, setup.now)?,
+            (None, StandardStreams::FileInput) => {
                 self.open_anonymous(setup.standard_input.clone(), O_RDONLY, false, setup.now)?
             }
-            StandardStreams::Pipes | StandardStreams::Terminal => {
+            (None, StandardStreams::Pipes | StandardStreams::Terminal) => {
                 self.install(Object::Input, flags, false)?
             }
         };

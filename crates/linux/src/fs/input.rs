@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use super::FileSystem;
+use super::abi::O_RDONLY;
+use super::{At, FileSystem, ProcessFile, ProcessText, Timestamp};
+use crate::errno::Errno;
 
 /// Where reads from standard input end at the latest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -20,6 +22,15 @@ pub enum Pieces {
 
 impl Pieces {
     pub const CHUNK: usize = 65536;
+}
+
+/// A file of the host that is standard input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InputFile {
+    /// Absolute.
+    pub path: Vec<u8>,
+    /// Where reading begins.
+    pub offset: u64,
 }
 
 #[derive(Clone, Hash, Debug, Default)]
@@ -59,7 +70,22 @@ impl Input {
     }
 }
 
+/// Nothing is told about the process while it is being set up.
+struct NoText;
+
+impl ProcessText for NoText {
+    fn text(&self, _: ProcessFile) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
 impl FileSystem {
+    pub(super) fn open_input_file(&mut self, file: &InputFile, now: Timestamp) -> Result<i32, Errno> {
+        let descriptor = self.open(At::working_directory(&file.path), O_RDONLY, 0, now, &NoText)?;
+        self.file_mut(descriptor)?.offset = file.offset;
+        Ok(descriptor)
+    }
+
     /// More of standard input: a whole piece, or the last part of it. Nothing is its end.
     pub fn feed_input(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {

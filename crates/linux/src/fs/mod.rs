@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub use attributes::{FileSystemStatistics, SetTime, Stat};
 pub use descriptors::{MAX_DESCRIPTORS, Stream};
 pub use export::{Change, ChangeKind};
-pub use input::Pieces;
+pub use input::{InputFile, Pieces};
 pub use mapping::FileMapping;
 pub use node::{Inode, ProcessFile};
 pub use open::ProcessText;
@@ -90,6 +90,8 @@ pub struct Setup {
     /// More of it will be fed when the guest asks; not if it is a file.
     pub input_open: bool,
     pub input_pieces: Pieces,
+    /// Standard input is this file instead.
+    pub input_file: Option<InputFile>,
     pub streams: StandardStreams,
     /// Bytes that the guest's changes may take.
     pub overlay_limit: u64,

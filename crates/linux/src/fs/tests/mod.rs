@@ -80,6 +80,7 @@ impl Scratch {
             standard_input: Arc::new(b"input".to_vec()),
             input_open: false,
             input_pieces: Pieces::Chunks,
+            input_file: None,
             streams: StandardStreams::Pipes,
             overlay_limit: 64 << 20,
             memory_total: 1 << 30,
