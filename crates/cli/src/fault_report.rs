@@ -72,6 +72,9 @@ fn killed(name: &str, signal: i32, doing: Option<&str>) -> String {
     let signal_name = signal::name(signal);
     match (doing, signal) {
         (Some(doing), _) => format!("{name} was killed by {signal_name}: it {doing}"),
+        (None, signal::SIGPIPE) => {
+            format!("{name} was killed by {signal_name}: it wrote to a pipe that nobody reads")
+        }
         (None, signal::SIGABRT) => format!("{name} was killed by {signal_name}: it aborted"),
         (None, _) => format!("{name} was killed by {signal_name}, which it sent to itself"),
     }
@@ -115,5 +118,35 @@ fn human_size(bytes: u64) -> String {
     match units.iter().find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift)) {
         Some((shift, unit)) => format!("{} {unit}", bytes >> shift),
         None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_in_the_largest_unit_that_fits() {
+        assert_eq!(human_size(4 << 30), "4 GiB");
+        assert_eq!(human_size(1536 << 10), "1536 KiB");
+        assert_eq!(human_size(1000), "1000 bytes");
+        assert_eq!(human_size(0), "0 bytes");
+    }
+
+    #[test]
+    fn an_instruction_that_every_processor_has_is_a_gap_of_ours() {
+        let program = Program::from_mappings([]);
+        let unsupported = |text: &str, features: &[&str]| Unsupported {
+            address: 0x1000,
+            bytes: vec![0x0f, 0x01],
+            text: text.to_owned(),
+            features: features.iter().map(|feature| (*feature).to_owned()).collect(),
+        };
+        let (headline, epilogue) = unsupported_lines(&program, &unsupported("fsin", &["FPU"]));
+        assert_eq!(headline, "not supported: the instruction fsin");
+        assert!(epilogue.contains("(bytes 0f 01)") && epilogue.contains("report"), "{epilogue}");
+        let (headline, epilogue) = unsupported_lines(&program, &unsupported("vaddps", &["AVX", "SSE"]));
+        assert_eq!(headline, "not supported: the instruction vaddps, which needs AVX");
+        assert!(epilogue.contains("-march=x86-64") && !epilogue.contains("report"), "{epilogue}");
     }
 }

@@ -108,6 +108,7 @@ impl From<OutputError> for Interrupted {
 fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
     let mut output = PassThrough::default();
     let mut warned = 0;
+    let mut input = 0u64;
     loop {
         let until = Time(process.machine.time.0.saturating_add(SLICE).min(limit.0));
         let exit = process.run(until, &mut Unwatched);
@@ -121,6 +122,11 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
             Exit::Until if process.machine.time < limit => {}
             Exit::Input => {
                 let piece = streams::next_input().map_err(Interrupted::Failed)?;
+                input = input.saturating_add(piece.len() as u64);
+                if input > process.kernel.limits.memory {
+                    let error = anyhow!("the program reads more input than --max-memory permits to keep");
+                    return Err(Interrupted::Failed(error));
+                }
                 process.kernel.files.feed_input(&piece);
             }
             exit => return Ok(exit),
@@ -131,7 +137,7 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
 fn load(arguments: &RunArguments) -> Result<Process, Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
-    let input = Input::open(arguments.stdin.as_deref()).map_err(failed)?;
+    let input = Input::open(arguments.stdin.as_deref(), arguments.max_memory).map_err(failed)?;
     let name = &arguments.command[0];
     let config = Config {
         argv: arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect(),

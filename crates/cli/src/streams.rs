@@ -81,9 +81,12 @@ pub enum InputKind {
 }
 
 impl Input {
-    pub fn open(file: Option<&Path>) -> Result<Input> {
+    /// `limit` is the most that is kept of it, in bytes.
+    pub fn open(file: Option<&Path>, limit: u64) -> Result<Input> {
         if let Some(path) = file {
-            let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+            let open = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+            let bytes =
+                read_all(open, limit).with_context(|| format!("{} cannot be read", path.display()))?;
             return Ok(Input { bytes, kind: InputKind::File });
         }
         let stdin = io::stdin();
@@ -95,10 +98,16 @@ impl Input {
         if !File::from(handle).metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Ok(Input { bytes: Vec::new(), kind: InputKind::Pipe });
         }
-        let mut bytes = Vec::new();
-        stdin.lock().read_to_end(&mut bytes).context("standard input cannot be read")?;
+        let bytes = read_all(stdin.lock(), limit).context("standard input cannot be read")?;
         Ok(Input { bytes, kind: InputKind::File })
     }
+}
+
+fn read_all(from: impl Read, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    anyhow::ensure!(bytes.len() as u64 <= limit, "it is larger than --max-memory");
+    Ok(bytes)
 }
 
 /// The next piece of standard input; nothing at its end. From a terminal that is a line, which is passed on as soon as

@@ -71,7 +71,7 @@ fn a_missing_input_file_is_told() {
     let scratch = Scratch::new("input");
     let ran = scratch.whydunit(&["run", "--stdin", "no-such-file", "--", "/bin/true"]);
     assert_eq!(ran.status, 125);
-    assert!(ran.stderr.starts_with("whydunit: no-such-file cannot be read"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("whydunit: no-such-file cannot be opened"), "{}", ran.stderr);
 }
 
 const SOURCE: &str = "int twice(int a) { return 2 * a; }\nint main(int a, char **b) { return twice(a); }\n";

@@ -163,3 +163,38 @@ fn source_line(position: &Position) -> Option<String> {
 fn printable(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(function: &str) -> Call {
+        Call { function: function.to_owned(), place: String::new(), position: None }
+    }
+
+    #[test]
+    fn long_traces_show_both_ends() {
+        let calls: Vec<_> = (0..100).map(|n| (call(&format!("f{n}")), 1)).collect();
+        let text = lines(&calls, false, false);
+        assert_eq!(text.lines().count(), INNER_LINES + 1 + OUTER_LINES);
+        assert!(
+            text.starts_with("  in f0\n  called from f1\n") && text.ends_with("  called from f99\n"),
+            "{text}"
+        );
+        assert!(text.contains(&format!("  … {} more\n", 100 - INNER_LINES - OUTER_LINES)), "{text}");
+    }
+
+    #[test]
+    fn repeated_calls_and_cut_traces_say_so() {
+        let text = lines(&[(call("f"), 3), (call("g"), 1)], true, true);
+        assert_eq!(text, "  called from f (3 times)\n  called from g\n  called from … (there is more)\n");
+    }
+
+    #[test]
+    fn names_are_shown_without_what_compilers_and_attackers_add() {
+        assert_eq!(without_suffix("msort_with_tmp.part.0"), "msort_with_tmp");
+        assert_eq!(without_suffix("f(char const*)"), "f(char const*)");
+        assert_eq!(without_suffix(".text"), ".text");
+        assert_eq!(printable("a\x1b[31mb"), "a[31mb");
+    }
+}
