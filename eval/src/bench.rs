@@ -6,13 +6,17 @@ use std::process::Command;
 use anyhow::Result;
 use clap::Args;
 
-use crate::{memory, place, snapshots, speed};
+use crate::speed::{self, Clock};
+use crate::{memory, place, snapshots};
 
 #[derive(Debug, Args)]
 pub struct Options {
     /// How often each command is run; the median counts
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
+    /// Compare processor times instead of wall times: for a machine that has other things to do
+    #[arg(long)]
+    pub processor_time: bool,
     /// Smaller inputs and one round: to see that it works, not to measure
     #[arg(long)]
     pub quick: bool,
@@ -21,6 +25,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let rounds = if options.quick { 1 } else { options.rounds.max(1) };
     let divisor = if options.quick { 16 } else { 1 };
+    let clock = if options.processor_time { Clock::Processor } else { Clock::Wall };
     let whydunit = place::whydunit()?;
     let command: Vec<String> = std::env::args().skip(1).collect();
     println!(
@@ -29,7 +34,7 @@ pub fn run(options: &Options) -> Result<()> {
         command.get(1..).unwrap_or_default().join(" ").trim(),
         processor()
     );
-    println!("{}", speed::table(&whydunit, rounds, divisor)?);
+    println!("{}", speed::table(&whydunit, rounds, divisor, clock)?);
     println!("{}", memory::table(&whydunit, divisor)?);
     println!("{}", snapshots::table()?);
     Ok(())

@@ -12,6 +12,8 @@ use anyhow::{Context, Result, bail};
 #[derive(Clone, Debug)]
 pub struct Cost {
     pub wall: Duration,
+    /// User and system time.
+    pub processor: Duration,
     pub peak_resident_bytes: u64,
     pub stderr: String,
 }
@@ -51,7 +53,18 @@ pub fn run<W: AsRef<OsStr>>(words: &[W]) -> Result<Cost> {
     if waited < 0 || status != 0 {
         bail!("{} failed with wait status {status:#x}: {stderr}", program.to_string_lossy());
     }
-    Ok(Cost { wall, peak_resident_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024, stderr })
+    let processor = duration(usage.ru_utime) + duration(usage.ru_stime);
+    Ok(Cost {
+        wall,
+        processor,
+        peak_resident_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024,
+        stderr,
+    })
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0))
+        + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
 }
 
 /// The middle one; of an even number, the lower of the two in the middle.

@@ -1,7 +1,7 @@
 //! Where things are, and making what the measurements run on.
 
-use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,19 +76,25 @@ pub fn text(name: &str, bytes: usize) -> Result<PathBuf> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % limit
     };
-    let mut text = String::with_capacity(bytes + 100);
-    while text.len() < bytes {
-        for _ in 0..4 + next(9) {
-            text.push_str(WORDS.get(next(24) as usize).unwrap_or(&"the"));
-            if next(8) == 0 {
-                let _ = write!(text, "{}", next(100_000));
-            }
-            text.push(' ');
-        }
-        text.push('\n');
-    }
     let path = scratch()?.join(name);
-    fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+    let failed = || format!("{} cannot be written", path.display());
+    // Streamed, because the peak memory of this process would count as that of the programs that it starts.
+    let mut file = BufWriter::new(File::create(&path).with_context(failed)?);
+    let mut written = 0;
+    while written < bytes {
+        let mut line = String::new();
+        for _ in 0..4 + next(9) {
+            line.push_str(WORDS.get(next(24) as usize).unwrap_or(&"the"));
+            if next(8) == 0 {
+                line.push_str(&next(100_000).to_string());
+            }
+            line.push(' ');
+        }
+        line.push('\n');
+        file.write_all(line.as_bytes()).with_context(failed)?;
+        written += line.len();
+    }
+    file.flush().with_context(failed)?;
     Ok(path)
 }
 

@@ -13,6 +13,13 @@ use anyhow::{Context, Result};
 use crate::measure::{self, Cost, median};
 use crate::place;
 
+/// Which time counts.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Clock {
+    Wall,
+    Processor,
+}
+
 /// Who runs a command.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Peer {
@@ -44,28 +51,28 @@ struct Workload {
 
 /// The medians of one workload (or of start-up), by peer in the order of [`PEERS`].
 struct Medians {
-    wall: Vec<Duration>,
+    time: Vec<Duration>,
     instructions: u64,
 }
 
-pub fn table(whydunit: &Path, rounds: usize, divisor: usize) -> Result<String> {
-    let start_up = measure_all(&["true".into()], whydunit, rounds)?;
+pub fn table(whydunit: &Path, rounds: usize, divisor: usize, clock: Clock) -> Result<String> {
+    let start_up = measure_all(&["true".into()], whydunit, rounds, clock)?;
     let mut text = String::from(
         "| program | instructions | native | valgrind none | memcheck | whydunit | whydunit ÷ none | whydunit ÷ memcheck | M instructions/s |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for workload in workloads(divisor)? {
-        let medians = measure_all(&workload.command, whydunit, rounds)
+        let medians = measure_all(&workload.command, whydunit, rounds, clock)
             .with_context(|| format!("while measuring {}", workload.name))?;
         text.push_str(&row(&workload, &medians, &start_up));
     }
     let _ = writeln!(
         text,
-        "\nMedians of {rounds}, peers interleaved. native: seconds; peers: × native, net of start-up ({}).",
+        "\nMedians of {rounds}, {clock:?} time, peers interleaved. native: seconds; peers: × native, net of start-up ({}).",
         PEERS
             .iter()
-            .zip(&start_up.wall)
-            .map(|(peer, wall)| format!("{peer:?} {:.0} ms", wall.as_secs_f64() * 1e3))
+            .zip(&start_up.time)
+            .map(|(peer, time)| format!("{peer:?} {:.0} ms", time.as_secs_f64() * 1e3))
             .collect::<Vec<_>>()
             .join(", ")
     );
@@ -74,10 +81,10 @@ pub fn table(whydunit: &Path, rounds: usize, divisor: usize) -> Result<String> {
 
 fn row(workload: &Workload, medians: &Medians, start_up: &Medians) -> String {
     let net: Vec<f64> = medians
-        .wall
+        .time
         .iter()
-        .zip(&start_up.wall)
-        .map(|(wall, start)| wall.saturating_sub(*start).as_secs_f64().max(1e-6))
+        .zip(&start_up.time)
+        .map(|(time, start)| time.saturating_sub(*start).as_secs_f64().max(1e-6))
         .collect();
     let of = |peer: Peer| {
         PEERS.iter().position(|&other| other == peer).and_then(|at| net.get(at)).copied().unwrap_or(f64::NAN)
@@ -97,21 +104,19 @@ fn row(workload: &Workload, medians: &Medians, start_up: &Medians) -> String {
     )
 }
 
-fn measure_all(command: &[OsString], whydunit: &Path, rounds: usize) -> Result<Medians> {
+fn measure_all(command: &[OsString], whydunit: &Path, rounds: usize, clock: Clock) -> Result<Medians> {
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); PEERS.len()];
     for _ in 0..rounds {
         for (peer, costs) in PEERS.iter().zip(&mut costs) {
             costs.push(measure::run(&peer.words(whydunit, command))?);
         }
     }
-    let wall = costs
-        .iter()
-        .filter_map(|costs| median(&costs.iter().map(|cost| cost.wall).collect::<Vec<_>>()))
-        .collect();
+    let of = |cost: &Cost| if clock == Clock::Wall { cost.wall } else { cost.processor };
+    let time = costs.iter().filter_map(|costs| median(&costs.iter().map(of).collect::<Vec<_>>())).collect();
     let last = costs.last().and_then(|costs| costs.last()).context("at least one round")?;
     let instructions =
         last.statistic("instructions").context("whydunit's --stats does not tell the instructions")?;
-    Ok(Medians { wall, instructions })
+    Ok(Medians { time, instructions })
 }
 
 fn workloads(divisor: usize) -> Result<Vec<Workload>> {
