@@ -91,9 +91,9 @@ impl Machine {
     pub fn intervene(&mut self, intervention: Intervention) {
         match intervention {
             Intervention::At(time, action) if time >= self.time => {
-                self.pending.push((time, action));
-                // Latest first; of two at one instant, the one that was asked for first comes first.
-                self.pending.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+                // Of two at one instant, the one that was asked for first comes first.
+                let place = self.pending.partition_point(|&(other, _)| other > time);
+                self.pending.insert(place, (time, action));
             }
             Intervention::At(..) => {}
             Intervention::Always(address, edit) => {
@@ -107,14 +107,15 @@ impl Machine {
     /// Runs until `until`, a system call, or something that cannot go on.
     pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Stop {
         loop {
-            self.follow_code_changes();
+            // What is due now waits until the run goes on: a force would be lost otherwise.
+            if self.time >= until {
+                return Stop::Until;
+            }
             let force = match self.act() {
                 Ok(force) => force,
                 Err(fault) => return self.fault(FaultKind::Memory(fault)),
             };
-            if self.time >= until {
-                return Stop::Until;
-            }
+            self.follow_code_changes();
             let limit = match self.pending.last() {
                 Some(&(time, _)) => until.min(time),
                 None => until,
