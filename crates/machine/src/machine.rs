@@ -11,7 +11,7 @@ use crate::observer::{Observer, Unwatched};
 use lift::{Op, Reg};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::Release;
 
 /// An instant of a run: how many instructions have retired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -359,7 +359,7 @@ impl Machine {
             // SAFETY: both blocks are of the space that the machine is still in.
             unsafe {
                 let next = (*block).codes.header().cast_mut();
-                (*current).codes.links().next[side as usize].store(next, Relaxed);
+                (*current).codes.links().next[side as usize].store(next, Release);
             }
         }
         Ok(block)
