@@ -193,6 +193,10 @@ impl Machine {
             Ok(block) => block,
             Err(NoBlock::Unfetchable(address)) => return Err(self.unfetchable(address)),
         };
+            Err(NoBlock::Full) => {
+                self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+                return self.block();
+            }
         // SAFETY: blocks live as long as the space that this machine holds.
         let pages = block::pages_of(unsafe { &*block });
         let writable: Vec<u64> = pages.filter(|&page| self.is_writable(page)).collect();

@@ -99,6 +99,11 @@ impl Codes {
         self.slots.as_ptr().cast()
     }
 
+    /// Bytes that they take.
+    pub fn size(&self) -> usize {
+        size_of_val(&*self.slots)
+    }
+
     pub fn links(&self) -> &Links {
         // SAFETY: there are a header, at least one code, and the links.
         unsafe { Links::after(self.header().add(self.slots.len() - 2)) }
