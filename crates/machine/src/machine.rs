@@ -8,7 +8,7 @@ use crate::fault::{Fault, FaultKind, Stop, Unsupported};
 use crate::intervention::{Action, Intervention};
 use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
 use crate::observer::{Observer, Unwatched};
-use lift::{Op, Reg};
+use lift::Reg;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
@@ -264,16 +264,22 @@ impl Machine {
         observer: &mut O,
         force: Option<Force>,
     ) -> Option<Stop> {
-        for instruction in block.instructions.iter().skip(first).take(count) {
+        for (index, instruction) in block.instructions.iter().enumerate().skip(first).take(count) {
             self.core.cpu.rip = instruction.address;
             let ops = block.ops_of(instruction);
             if O::WATCHES {
                 observer.instruction(self.time, instruction.address, ops, &self.core.cpu);
             }
             let mut cx = Context { observer, time: self.time, address: instruction.address, force };
-            let next = self.next_address(block, instruction);
-            let (flow, wrote_code) = match self.core.execute(ops, &mut cx) {
-                Ok(done) => done,
+            let next = block.instructions.get(index + 1).map_or(block.end, |next| next.address);
+            self.core.memory.open_marked_code(true);
+            let done = execute_instruction(&mut self.core, ops, &mut cx);
+            self.core.memory.open_marked_code(false);
+            match done {
+                Ok(Flow::Next) => self.core.cpu.rip = next,
+                Ok(Flow::Goto(target)) => self.core.cpu.rip = target,
+                Ok(Flow::Syscall) => return Some(self.enter_kernel(next, observer)),
+                Ok(Flow::Unsupported) => return Some(self.unsupported()),
                 Err(kind) => return Some(self.fault(kind)),
             };
             match flow {
@@ -283,16 +289,11 @@ impl Machine {
                 Flow::Unsupported => return Some(self.unsupported()),
             }
             self.time.0 += 1;
-            if wrote_code {
+            if self.core.memory.code_change() != CodeChange::None {
                 break;
             }
         }
         None
-    }
-
-    fn next_address(&self, block: &Block, instruction: &block::Instruction) -> u64 {
-        let index = block.instructions.partition_point(|other| other.address <= instruction.address);
-        block.instructions.get(index).map_or(block.end, |next| next.address)
     }
 
     /// Retires a syscall instruction: it leaves its return address in rcx and the flags in r11.
@@ -387,22 +388,6 @@ fn block_of(header: *const Code) -> *const Block {
 }
 
 impl Core {
-    /// Runs an instruction's ops, and says whether they wrote to code that had been lifted. Such a write is
-    /// refused at first; with the mark taken off the page, the instruction starts again.
-    fn execute<O: Observer>(&mut self, ops: &[Op], cx: &mut Context<O>) -> Result<(Flow, bool), FaultKind> {
-        let mut wrote_code = false;
-        loop {
-            match execute_instruction(self, ops, cx) {
-                Ok(flow) => return Ok((flow, wrote_code)),
-                Err(FaultKind::Memory(AccessFault { address, cause: Cause::CodePage, .. })) => {
-                    self.memory.unmark_code(address);
-                    wrote_code = true;
-                }
-                Err(kind) => return Err(kind),
-            }
-        }
-    }
-
     /// Runs a block and those after it by their handlers, for at most `slice` instructions, of which the
     /// block itself must not have more.
     fn run_code(&mut self, block: &Block, slice: u64) {

@@ -82,7 +82,7 @@ pub enum Cause {
     NonCanonical,
     /// The page would exceed the limit on materialised pages.
     OutOfMemory,
-    /// The page holds lifted code ([`Memory::mark_code`]): drop that and the mark, then try again.
+    /// The page holds lifted code ([`Memory::mark_code`]), see [`Memory::open_marked_code`].
     CodePage,
 }
 
