@@ -62,7 +62,7 @@ impl DerefMut for Machine {
 impl Machine {
     pub fn new(memory: Memory) -> Machine {
         Machine {
-            core: Core::boxed(Cpu::default(), memory),
+            core: Core::new(memory),
             space: Arc::default(),
             private: false,
             time: Time(0),
@@ -73,13 +73,14 @@ impl Machine {
     /// A clone that goes its own way. It takes `&mut self` because neither side may go on writing to
     /// pages that both now own.
     pub fn fork(&mut self) -> Machine {
-        let memory = self.core.memory.fork();
+        // Else both sides would leave their space, each for one of its own.
+        self.follow_code_changes();
         let space = match self.private {
             true => Arc::new(CodeSpace::with_edits(self.space.edits().clone())),
             false => Arc::clone(&self.space),
         };
         Machine {
-            core: Core::boxed(self.core.cpu.clone(), memory),
+            core: self.core.fork(),
             space,
             private: self.private,
             time: self.time,
@@ -192,11 +193,11 @@ impl Machine {
         let block = match self.space.block_at(rip, &self.core.memory) {
             Ok(block) => block,
             Err(NoBlock::Unfetchable(address)) => return Err(self.unfetchable(address)),
-        };
             Err(NoBlock::Full) => {
                 self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
                 return self.block();
             }
+        };
         // SAFETY: blocks live as long as the space that this machine holds.
         let pages = block::pages_of(unsafe { &*block });
         let writable: Vec<u64> = pages.filter(|&page| self.is_writable(page)).collect();
@@ -281,12 +282,6 @@ impl Machine {
                 Ok(Flow::Syscall) => return Some(self.enter_kernel(next, observer)),
                 Ok(Flow::Unsupported) => return Some(self.unsupported()),
                 Err(kind) => return Some(self.fault(kind)),
-            };
-            match flow {
-                Flow::Next => self.core.cpu.rip = next,
-                Flow::Goto(target) => self.core.cpu.rip = target,
-                Flow::Syscall => return Some(self.enter_kernel(next, observer)),
-                Flow::Unsupported => return Some(self.unsupported()),
             }
             self.time.0 += 1;
             if self.core.memory.code_change() != CodeChange::None {
@@ -400,14 +395,30 @@ impl Core {
         }
     }
 
-    fn boxed(cpu: Cpu, memory: Memory) -> Box<Core> {
+    fn new(memory: Memory) -> Box<Core> {
         Box::new(Core {
-            cpu,
+            cpu: Cpu::default(),
             memory,
             jumps: JumpCache::default(),
             current: std::ptr::null(),
             exit: Exit::Indirect,
             left: 0,
         })
+    }
+
+    /// A copy that knows nothing of what caches hold. Most of a core are caches, for which zeros mean empty but
+    /// for a few bytes; so it is made in place, in zeroed memory, and never copied as a whole.
+    fn fork(&self) -> Box<Core> {
+        let mut place = Box::<Core>::new_zeroed();
+        let core = place.as_mut_ptr();
+        // SAFETY: `core` is valid for writes and zeroed, which is what the two caches ask for; `current` is null
+        // and `left` 0 by that; all other fields are written here.
+        unsafe {
+            (&raw mut (*core).cpu).write(self.cpu.clone());
+            (&raw mut (*core).exit).write(Exit::Indirect);
+            self.memory.fork_into(&raw mut (*core).memory);
+            JumpCache::empty_zeroed(&raw mut (*core).jumps);
+            place.assume_init()
+        }
     }
 }
