@@ -14,9 +14,14 @@ use crate::{Memory, PAGE_SIZE};
 use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
 use std::collections::HashMap;
 use std::sync::RwLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Longest block, in instructions. Short enough that a budget is rarely cut within one.
 const MAX_INSTRUCTIONS: usize = 64;
+
+/// Bytes of blocks that a space holds. A guest can start a block at each byte of its code, and blocks are far
+/// larger than the code that they come from, so the limit on its memory is no limit on these.
+const MAX_SPACE: usize = 128 << 20;
 
 pub struct Block {
     pub start: u64,
@@ -50,6 +55,15 @@ impl Block {
     pub fn ops_of(&self, instruction: &Instruction) -> &[Op] {
         self.ops.get(instruction.first_op as usize..instruction.end_op as usize).unwrap_or(&[])
     }
+
+    /// Bytes that it takes.
+    fn size(&self) -> usize {
+        size_of::<Block>()
+            + size_of_val(&*self.instructions)
+            + size_of_val(&*self.ops)
+            + size_of_val(&*self.origins)
+            + self.codes.size()
+    }
 }
 
 /// Edits by instruction address: what a diversion changes in the program itself.
@@ -58,6 +72,8 @@ pub type Edits = HashMap<u64, Edit>;
 #[derive(Default)]
 pub struct CodeSpace {
     blocks: RwLock<HashMap<u64, Box<Block>>>,
+    /// Bytes that the blocks take.
+    size: AtomicUsize,
     /// Non-empty only in the private space of a diversion.
     edits: Edits,
 }
@@ -66,11 +82,13 @@ pub struct CodeSpace {
 pub enum NoBlock {
     /// Nothing executable is mapped there, from this address on.
     Unfetchable(u64),
+    /// It is not lifted yet, and the space has no room for more: time for another one.
+    Full,
 }
 
 impl CodeSpace {
     pub fn with_edits(edits: Edits) -> CodeSpace {
-        CodeSpace { blocks: RwLock::default(), edits }
+        CodeSpace { edits, ..CodeSpace::default() }
     }
 
     pub fn edits(&self) -> &Edits {
@@ -89,7 +107,11 @@ impl CodeSpace {
         {
             return Ok(&raw const **block);
         }
+        if self.size.load(Relaxed) >= MAX_SPACE {
+            return Err(NoBlock::Full);
+        }
         let block = lift_block(address, memory, &self.edits)?;
+        self.size.fetch_add(block.size(), Relaxed);
         // A poisoned lock means that another thread panicked between two complete states.
         let mut blocks = self.blocks.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         Ok(&raw const **blocks.entry(address).or_insert(block))

@@ -8,10 +8,10 @@ use crate::fault::{Fault, FaultKind, Stop, Unsupported};
 use crate::intervention::{Action, Intervention};
 use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
 use crate::observer::{Observer, Unwatched};
-use lift::{Op, Reg};
+use lift::Reg;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::Release;
 
 /// An instant of a run: how many instructions have retired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +62,7 @@ impl DerefMut for Machine {
 impl Machine {
     pub fn new(memory: Memory) -> Machine {
         Machine {
-            core: Core::boxed(Cpu::default(), memory),
+            core: Core::new(memory),
             space: Arc::default(),
             private: false,
             time: Time(0),
@@ -73,13 +73,14 @@ impl Machine {
     /// A clone that goes its own way. It takes `&mut self` because neither side may go on writing to
     /// pages that both now own.
     pub fn fork(&mut self) -> Machine {
-        let memory = self.core.memory.fork();
+        // Else both sides would leave their space, each for one of its own.
+        self.follow_code_changes();
         let space = match self.private {
             true => Arc::new(CodeSpace::with_edits(self.space.edits().clone())),
             false => Arc::clone(&self.space),
         };
         Machine {
-            core: Core::boxed(self.core.cpu.clone(), memory),
+            core: self.core.fork(),
             space,
             private: self.private,
             time: self.time,
@@ -91,9 +92,9 @@ impl Machine {
     pub fn intervene(&mut self, intervention: Intervention) {
         match intervention {
             Intervention::At(time, action) if time >= self.time => {
-                self.pending.push((time, action));
-                // Latest first; of two at one instant, the one that was asked for first comes first.
-                self.pending.sort_by_key(|&(time, _)| std::cmp::Reverse(time));
+                // Of two at one instant, the one that was asked for first comes first.
+                let place = self.pending.partition_point(|&(other, _)| other > time);
+                self.pending.insert(place, (time, action));
             }
             Intervention::At(..) => {}
             Intervention::Always(address, edit) => {
@@ -107,14 +108,15 @@ impl Machine {
     /// Runs until `until`, a system call, or something that cannot go on.
     pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Stop {
         loop {
-            self.follow_code_changes();
+            // What is due now waits until the run goes on: a force would be lost otherwise.
+            if self.time >= until {
+                return Stop::Until;
+            }
             let force = match self.act() {
                 Ok(force) => force,
                 Err(fault) => return self.fault(FaultKind::Memory(fault)),
             };
-            if self.time >= until {
-                return Stop::Until;
-            }
+            self.follow_code_changes();
             let limit = match self.pending.last() {
                 Some(&(time, _)) => until.min(time),
                 None => until,
@@ -191,6 +193,10 @@ impl Machine {
         let block = match self.space.block_at(rip, &self.core.memory) {
             Ok(block) => block,
             Err(NoBlock::Unfetchable(address)) => return Err(self.unfetchable(address)),
+            Err(NoBlock::Full) => {
+                self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+                return self.block();
+            }
         };
         // SAFETY: blocks live as long as the space that this machine holds.
         let pages = block::pages_of(unsafe { &*block });
@@ -259,35 +265,30 @@ impl Machine {
         observer: &mut O,
         force: Option<Force>,
     ) -> Option<Stop> {
-        for instruction in block.instructions.iter().skip(first).take(count) {
+        for (index, instruction) in block.instructions.iter().enumerate().skip(first).take(count) {
             self.core.cpu.rip = instruction.address;
             let ops = block.ops_of(instruction);
             if O::WATCHES {
                 observer.instruction(self.time, instruction.address, ops, &self.core.cpu);
             }
             let mut cx = Context { observer, time: self.time, address: instruction.address, force };
-            let next = self.next_address(block, instruction);
-            let (flow, wrote_code) = match self.core.execute(ops, &mut cx) {
-                Ok(done) => done,
+            let next = block.instructions.get(index + 1).map_or(block.end, |next| next.address);
+            self.core.memory.open_marked_code(true);
+            let done = execute_instruction(&mut self.core, ops, &mut cx);
+            self.core.memory.open_marked_code(false);
+            match done {
+                Ok(Flow::Next) => self.core.cpu.rip = next,
+                Ok(Flow::Goto(target)) => self.core.cpu.rip = target,
+                Ok(Flow::Syscall) => return Some(self.enter_kernel(next, observer)),
+                Ok(Flow::Unsupported) => return Some(self.unsupported()),
                 Err(kind) => return Some(self.fault(kind)),
-            };
-            match flow {
-                Flow::Next => self.core.cpu.rip = next,
-                Flow::Goto(target) => self.core.cpu.rip = target,
-                Flow::Syscall => return Some(self.enter_kernel(next, observer)),
-                Flow::Unsupported => return Some(self.unsupported()),
             }
             self.time.0 += 1;
-            if wrote_code {
+            if self.core.memory.code_change() != CodeChange::None {
                 break;
             }
         }
         None
-    }
-
-    fn next_address(&self, block: &Block, instruction: &block::Instruction) -> u64 {
-        let index = block.instructions.partition_point(|other| other.address <= instruction.address);
-        block.instructions.get(index).map_or(block.end, |next| next.address)
     }
 
     /// Retires a syscall instruction: it leaves its return address in rcx and the flags in r11.
@@ -358,7 +359,7 @@ impl Machine {
             // SAFETY: both blocks are of the space that the machine is still in.
             unsafe {
                 let next = (*block).codes.header().cast_mut();
-                (*current).codes.links().next[side as usize].store(next, Relaxed);
+                (*current).codes.links().next[side as usize].store(next, Release);
             }
         }
         Ok(block)
@@ -382,22 +383,6 @@ fn block_of(header: *const Code) -> *const Block {
 }
 
 impl Core {
-    /// Runs an instruction's ops, and says whether they wrote to code that had been lifted. Such a write is
-    /// refused at first; with the mark taken off the page, the instruction starts again.
-    fn execute<O: Observer>(&mut self, ops: &[Op], cx: &mut Context<O>) -> Result<(Flow, bool), FaultKind> {
-        let mut wrote_code = false;
-        loop {
-            match execute_instruction(self, ops, cx) {
-                Ok(flow) => return Ok((flow, wrote_code)),
-                Err(FaultKind::Memory(AccessFault { address, cause: Cause::CodePage, .. })) => {
-                    self.memory.unmark_code(address);
-                    wrote_code = true;
-                }
-                Err(kind) => return Err(kind),
-            }
-        }
-    }
-
     /// Runs a block and those after it by their handlers, for at most `slice` instructions, of which the
     /// block itself must not have more.
     fn run_code(&mut self, block: &Block, slice: u64) {
@@ -410,14 +395,30 @@ impl Core {
         }
     }
 
-    fn boxed(cpu: Cpu, memory: Memory) -> Box<Core> {
+    fn new(memory: Memory) -> Box<Core> {
         Box::new(Core {
-            cpu,
+            cpu: Cpu::default(),
             memory,
             jumps: JumpCache::default(),
             current: std::ptr::null(),
             exit: Exit::Indirect,
             left: 0,
         })
+    }
+
+    /// A copy that knows nothing of what caches hold. Most of a core are caches, for which zeros mean empty but
+    /// for a few bytes; so it is made in place, in zeroed memory, and never copied as a whole.
+    fn fork(&self) -> Box<Core> {
+        let mut place = Box::<Core>::new_zeroed();
+        let core = place.as_mut_ptr();
+        // SAFETY: `core` is valid for writes and zeroed, which is what the two caches ask for; `current` is null
+        // and `left` 0 by that; all other fields are written here.
+        unsafe {
+            (&raw mut (*core).cpu).write(self.cpu.clone());
+            (&raw mut (*core).exit).write(Exit::Indirect);
+            self.memory.fork_into(&raw mut (*core).memory);
+            JumpCache::empty_zeroed(&raw mut (*core).jumps);
+            place.assume_init()
+        }
     }
 }

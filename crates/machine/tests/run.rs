@@ -1,37 +1,11 @@
 //! The machine on small programs: both executors agree, stops are exact, forks and interventions are apart.
 
-use iced_x86::IcedError;
+mod common;
+
+use common::*;
 use iced_x86::code_asm::*;
 use lift::{Condition, Op, Reg};
 use machine::*;
-
-const CODE: u64 = 0x40_0000;
-const DATA: u64 = 0x60_0000;
-const STACK_END: u64 = 0x80_0000;
-
-fn region(start: u64, length: u64, permissions: Permissions) -> Region {
-    let (backing, name) = (Backing::Zero, "".into());
-    Region { start, end: start + length, permissions, backing, name, shared: false }
-}
-
-/// A machine that is about to run `code`, with data and a stack.
-fn machine_with(code: &[u8], permissions: Permissions) -> Machine {
-    let mut memory = Memory::new(1 << 24);
-    memory.map(region(CODE, 0x1000, permissions));
-    memory.map(region(DATA, 0x4000, Permissions::RW));
-    memory.map(region(STACK_END - 0x4000, 0x4000, Permissions::RW));
-    memory.poke(CODE, code).unwrap();
-    let mut machine = Machine::new(memory);
-    machine.cpu.rip = CODE;
-    machine.cpu.set(Reg::RSP, STACK_END - 64);
-    machine
-}
-
-fn assembled(program: impl FnOnce(&mut CodeAssembler) -> Result<(), IcedError>) -> Vec<u8> {
-    let mut assembler = CodeAssembler::new(64).unwrap();
-    program(&mut assembler).unwrap();
-    assembler.assemble(CODE).unwrap()
-}
 
 /// Sums, stores, calls, pushes and branches for some thousand instructions, then makes a system call.
 fn busy_program() -> Vec<u8> {
@@ -70,10 +44,6 @@ fn busy_program() -> Vec<u8> {
         a.ret()
     })
 }
-
-/// Watches without doing anything, which makes the machine use the reference executor.
-struct Idle;
-impl Observer for Idle {}
 
 #[test]
 fn both_executors_agree_at_every_instant() {
@@ -182,14 +152,6 @@ fn an_edited_instruction_acts_differently_at_every_execution_and_only_there() {
     assert_eq!(result_with(jump, Edit::Condition(Condition::Equal)), 3);
     assert_eq!(original.run(Time(1000), &mut Unwatched), Stop::Syscall);
     assert_eq!(original.cpu.get(Reg::RAX), 30, "the original is as it was");
-}
-
-#[derive(Debug, Default)]
-struct Addresses(Vec<u64>);
-impl Observer for Addresses {
-    fn instruction(&mut self, _: Time, address: u64, _: &[Op], _: &Cpu) {
-        self.0.push(address);
-    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::values::{self, sign_extend};
 use crate::vector::{FloatCall, PureCall};
 use crate::{Core, PAGE_SIZE, Time};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::Acquire;
 
 /// Goes on with the next code.
 #[inline(always)]
@@ -55,7 +55,7 @@ unsafe fn enter(core: &mut Core, header: *const Code, left: u64) {
 unsafe fn leave<const SIDE: usize>(core: &mut Core, at: *const Code, left: u64) {
     // SAFETY: a block's links follow its last code, and lead to blocks of its space.
     unsafe {
-        let next = Links::after(at).next[SIDE].load(Relaxed);
+        let next = Links::after(at).next[SIDE].load(Acquire);
         if next.is_null() {
             return exit(core, Exit::Link(SIDE == 1), left);
         }

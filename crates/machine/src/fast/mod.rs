@@ -99,6 +99,11 @@ impl Codes {
         self.slots.as_ptr().cast()
     }
 
+    /// Bytes that they take.
+    pub fn size(&self) -> usize {
+        size_of_val(&*self.slots)
+    }
+
     pub fn links(&self) -> &Links {
         // SAFETY: there are a header, at least one code, and the links.
         unsafe { Links::after(self.header().add(self.slots.len() - 2)) }
@@ -127,14 +132,24 @@ pub struct JumpCache {
 
 impl Default for JumpCache {
     fn default() -> JumpCache {
-        // An empty entry has the tag of an address that belongs into another one, so that it matches none.
-        let mut entries = [(u64::MAX, std::ptr::null()); JUMP_ENTRIES];
-        entries[Self::index(u64::MAX)].0 = 1;
-        JumpCache { entries }
+        let mut cache = JumpCache { entries: [(0, std::ptr::null()); JUMP_ENTRIES] };
+        // SAFETY: all its bytes are zero.
+        unsafe { JumpCache::empty_zeroed(&raw mut cache) };
+        cache
     }
 }
 
 impl JumpCache {
+    /// Makes an empty cache of zeros. An empty entry has the tag of an address that belongs into another one, so
+    /// that it matches none; for zeros that is so in every entry but the one of address 0.
+    ///
+    /// # Safety
+    /// `zeroed` must be valid for writes, and all zero.
+    pub unsafe fn empty_zeroed(zeroed: *mut JumpCache) {
+        // SAFETY: as above.
+        unsafe { (*zeroed).entries[Self::index(0)].0 = 1 };
+    }
+
     #[inline(always)]
     pub fn get(&self, address: u64) -> Option<*const Code> {
         let (tag, block) = self.entries[Self::index(address)];

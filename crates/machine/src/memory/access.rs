@@ -326,7 +326,7 @@ fn permitted<'a>(
     if writer != Writer::Debugger && !region.permissions.write {
         return Err(fault(address, Cause::Protected));
     }
-    if writer == Writer::Guest && code.is_marked(address & PAGE_MASK) {
+    if writer == Writer::Guest && code.refuses(address & PAGE_MASK) {
         return Err(fault(address, Cause::CodePage));
     }
     Ok(region)

@@ -2,7 +2,8 @@
 //!
 //! Lifted code goes stale in two ways: the kernel side changes what is mapped, which is noted here until the
 //! executor asks; or the guest stores into a page that is both writable and executable. Such pages are marked
-//! when something on them is lifted, and a store to a marked page is refused until the mark is gone.
+//! when something on them is lifted, and a store to a marked page is refused unless somebody lets it through who
+//! looks after the lifted code.
 
 use super::{Memory, PAGE_MASK, PAGE_SIZE};
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ pub enum CodeChange {
 pub(super) struct Code {
     marked: Arc<BTreeSet<u64>>,
     change: CodeChange,
+    /// Stores to marked pages are let through, see [`Memory::open_marked_code`].
+    open: bool,
 }
 
 impl Code {
@@ -37,6 +40,11 @@ impl Code {
 
     pub fn is_marked(&self, page: u64) -> bool {
         !self.marked.is_empty() && self.marked.contains(&page)
+    }
+
+    /// Whether the guest's stores to a page have to wait.
+    pub fn refuses(&self, page: u64) -> bool {
+        !self.open && self.is_marked(page)
     }
 
     /// Whether the page was marked.
@@ -58,19 +66,23 @@ impl Memory {
         std::mem::take(&mut self.code.change)
     }
 
+    /// What happened, without taking note.
+    pub fn code_change(&self) -> CodeChange {
+        self.code.change
+    }
+
+    /// Whether stores to marked pages are let through from now on. Such a store takes the mark off, and code has
+    /// changed then: whoever lets it through looks for that after each instruction.
+    pub fn open_marked_code(&mut self, open: bool) {
+        self.code.open = open;
+    }
+
     /// Marks the page of `address` as one whose code was lifted. From now on [`Memory::store`] refuses it.
     pub fn mark_code(&mut self, address: u64) {
         let page = address & PAGE_MASK;
         if !self.code.is_marked(page) {
             Arc::make_mut(&mut self.code.marked).insert(page);
             self.write_tlb.forget(page, page.saturating_add(PAGE_SIZE));
-        }
-    }
-
-    /// Takes the mark off the page of `address`; if there was one, code has changed.
-    pub fn unmark_code(&mut self, address: u64) {
-        if self.code.unmark(address & PAGE_MASK) {
-            self.code.changed();
         }
     }
 }

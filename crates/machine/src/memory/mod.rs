@@ -30,6 +30,7 @@ pub use regions::{Backing, Region};
 use code::Code;
 use regions::Regions;
 use std::fmt;
+use std::mem::MaybeUninit;
 pub use tlb::Frame;
 use tlb::Tlb;
 use tree::Tree;
@@ -82,7 +83,7 @@ pub enum Cause {
     NonCanonical,
     /// The page would exceed the limit on materialised pages.
     OutOfMemory,
-    /// The page holds lifted code ([`Memory::mark_code`]): drop that and the mark, then try again.
+    /// The page holds lifted code ([`Memory::mark_code`]), see [`Memory::open_marked_code`].
     CodePage,
 }
 
@@ -146,15 +147,29 @@ impl Memory {
     /// An independent copy, in constant time. Both sides copy a page when they first write to it. Only the write
     /// side of the TLB changes, so that several threads may fork one memory.
     pub fn fork(&self) -> Memory {
+        let mut fork = MaybeUninit::zeroed();
+        // SAFETY: the place is zeroed, and `fork_into` makes a memory of it.
+        unsafe {
+            self.fork_into(fork.as_mut_ptr());
+            fork.assume_init()
+        }
+    }
+
+    /// The same, made in place.
+    ///
+    /// # Safety
+    /// `zeroed` must be valid for writes, and all zero.
+    pub(crate) unsafe fn fork_into(&self, zeroed: *mut Memory) {
         self.write_tlb.clear();
-        Memory {
-            read_tlb: Tlb::new(),
-            write_tlb: Tlb::new(),
-            tree: self.tree.clone(),
-            regions: self.regions.clone(),
-            code: self.code.clone(),
-            resident: self.resident,
-            limit: self.limit,
+        // SAFETY: as above; all fields become valid.
+        unsafe {
+            Tlb::empty_zeroed(&raw mut (*zeroed).read_tlb);
+            Tlb::empty_zeroed(&raw mut (*zeroed).write_tlb);
+            (&raw mut (*zeroed).tree).write(self.tree.clone());
+            (&raw mut (*zeroed).regions).write(self.regions.clone());
+            (&raw mut (*zeroed).code).write(self.code.clone());
+            (&raw mut (*zeroed).resident).write(self.resident);
+            (&raw mut (*zeroed).limit).write(self.limit);
         }
     }
 

@@ -144,8 +144,10 @@ fn step(random: &mut Random, memory: &mut Memory, model: &mut Model) {
             }
         }
         10 => {
-            memory.unmark_code(start);
-            model.entry(start).and_modify(|page| page.marked = false);
+            let expected = model_write(model, address, &value.to_le_bytes(), false, false);
+            memory.open_marked_code(true);
+            assert_eq!(memory.store(address, value), expected);
+            memory.open_marked_code(false);
         }
         11..14 => {
             let expected = model_write(model, address, &bulk, false, false);

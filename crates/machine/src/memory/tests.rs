@@ -318,7 +318,7 @@ fn code_changes_are_told_apart_and_accumulate_until_taken() {
 }
 
 #[test]
-fn a_store_to_a_marked_page_is_refused_until_the_mark_is_gone() {
+fn a_store_to_a_marked_page_is_refused_unless_let_through() {
     let mut memory = memory(2, Permissions::RWX);
     let marked = BASE + PAGE_SIZE;
     memory.store(marked, 1_u8).unwrap();
@@ -332,10 +332,12 @@ fn a_store_to_a_marked_page_is_refused_until_the_mark_is_gone() {
 
     // The mark is part of the state: a fork has it, and has its own.
     let mut fork = memory.fork();
-    fork.unmark_code(marked);
+    fork.open_marked_code(true);
+    assert_eq!(fork.store(marked - 1, u16::MAX), Ok(()));
+    fork.open_marked_code(false);
+    assert_eq!(fork.code_change(), CodeChange::Changed);
     assert_eq!(fork.take_code_change(), CodeChange::Changed);
     assert_eq!(fork.store(marked, 2_u8), Ok(()));
-    fork.unmark_code(marked);
     assert_eq!(fork.take_code_change(), CodeChange::None);
     assert_eq!(memory.store(marked, 2_u8), Err(fault));
 

@@ -7,6 +7,7 @@
 //! An access has exclusive access and reads them plainly.
 
 use super::{PAGE_MASK, PAGE_SIZE};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A reach of 4 MiB, in 16 KiB: larger tables cost more to clear at each fork than they save in misses.
@@ -16,7 +17,7 @@ const ENTRIES: usize = 1024;
 const NO_PAGE: u64 = u64::MAX;
 
 /// The tag of an entry that knows no page: a page that belongs to another entry, so that no address which
-/// leads to this one lies in it.
+/// leads to this one lies in it. It is zero for all but one, so that zeroed memory is nearly an empty TLB.
 const fn no_page(index: usize) -> u64 {
     if index == 0 { PAGE_SIZE } else { 0 }
 }
@@ -53,14 +54,26 @@ unsafe impl Send for Tlb {}
 unsafe impl Sync for Tlb {}
 
 impl Tlb {
-    #[inline]
     pub fn new() -> Tlb {
-        let entry = |tag| Entry { tag: AtomicU64::new(tag), host: std::ptr::null_mut() };
-        Tlb {
-            frames: std::array::from_fn(|_| entry(NO_PAGE)),
-            entries: std::array::from_fn(|index| entry(no_page(index))),
-            used: AtomicBool::new(false),
+        let mut tlb = MaybeUninit::zeroed();
+        // SAFETY: the place is zeroed, and `empty_zeroed` makes a TLB of it.
+        unsafe {
+            Tlb::empty_zeroed(tlb.as_mut_ptr());
+            tlb.assume_init()
         }
+    }
+
+    /// Makes a TLB that knows no page of zeros: nearly all of it is that already.
+    ///
+    /// # Safety
+    /// `zeroed` must be valid for writes, and all zero.
+    pub unsafe fn empty_zeroed(zeroed: *mut Tlb) {
+        // SAFETY: zeros are a valid TLB, whose tags are then made those of an empty one.
+        let tlb = unsafe { &mut *zeroed };
+        for frame in &mut tlb.frames {
+            *frame.tag.get_mut() = NO_PAGE;
+        }
+        *tlb.entries[0].tag.get_mut() = no_page(0);
     }
 
     /// The host address of `size` bytes at `address`, if that is aligned and in the page that this frame
@@ -172,6 +185,19 @@ mod tests {
         assert_eq!(tlb.hit(u64::MAX, 1), None);
         assert_eq!(tlb.hit(u64::MAX, 2), None);
         assert_eq!(tlb.hit(u64::MAX - 2, 16), None);
+    }
+
+    #[test]
+    fn an_empty_tlb_knows_no_page() {
+        let mut tlb = Tlb::new();
+        for page in 0..2 * ENTRIES as u64 {
+            assert_eq!(tlb.hit(page * PAGE_SIZE, 1), None);
+            assert_eq!(tlb.hit(page * PAGE_SIZE + PAGE_SIZE - 1, 1), None);
+        }
+        for address in [0, 8, PAGE_SIZE, PAGE_MASK, PAGE_MASK | 0xff8] {
+            assert_eq!(tlb.hit_frame(Frame::StackPointer, address, 8), None);
+            assert_eq!(tlb.hit_frame(Frame::FramePointer, address, 8), None);
+        }
     }
 
     #[test]

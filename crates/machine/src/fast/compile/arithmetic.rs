@@ -4,6 +4,7 @@ use super::super::Code;
 use super::super::handlers as h;
 use super::select::*;
 use super::{at, code, on, with_const};
+use crate::values;
 use lift::{Address, Binary, FlagKind, Op, Reg, Size, Value};
 
 pub(super) fn arithmetic(ops: &[Op]) -> Option<Code> {
@@ -52,7 +53,7 @@ fn two_operand(ops: &[Op]) -> Option<Code> {
     }
     match b {
         // A count of zero keeps the flags: not the pattern. Counts in registers are masked by an op before.
-        Value::Const(0) if is_shift(function) => None,
+        Value::Const(b) if is_shift(function) && values::count(size, b) == 0 => None,
         Value::Reg(_) if is_shift(function) => None,
         Value::Reg(b) if inserted.is_some() => {
             Some(on(by_function!(function, F => by_width!(size, W => h::binary_part::<F, W>)), a, b))
@@ -100,7 +101,7 @@ fn with_memory(ops: &[Op]) -> Option<Code> {
 /// memory = function(memory, register or constant)
 fn to_memory(function: Binary, size: Size, address: &Address, b: Value) -> Option<Code> {
     match b {
-        Value::Const(0) if is_shift(function) => None,
+        Value::Const(b) if is_shift(function) && values::count(size, b) == 0 => None,
         Value::Reg(_) if is_shift(function) => None,
         Value::Reg(b) => {
             let handler = by_function!(function, F => by_width!(size, W => by_mode!(address, size, M => h::binary_store::<F, W, M>)));

@@ -22,7 +22,7 @@ pub(super) fn control(ops: &[Op]) -> Option<Code> {
         }
         [
             Op::Store { src: Value::Const(imm), address: NEW_TOP, size: Size::B8 },
-            Op::Binary { dst: Reg::RSP, .. },
+            Op::Binary { function: Binary::Sub, dst: Reg::RSP, a: Reg::RSP, b: Value::Const(8), .. },
             Op::Call { target, .. },
         ] => match target {
             Value::Const(_) => with_const(h::call, Reg::ZERO, imm),
@@ -31,7 +31,7 @@ pub(super) fn control(ops: &[Op]) -> Option<Code> {
         [
             Op::Load { dst, address, .. },
             Op::Store { src: Value::Const(imm), address: NEW_TOP, size: Size::B8 },
-            Op::Binary { dst: Reg::RSP, .. },
+            Op::Binary { function: Binary::Sub, dst: Reg::RSP, a: Reg::RSP, b: Value::Const(8), .. },
             Op::Call { target, .. },
         ] if target == Value::Reg(dst) => at(&address, with_const(call_load(&address)?, Reg::ZERO, imm)),
         [
