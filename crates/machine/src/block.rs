@@ -14,9 +14,14 @@ use crate::{Memory, PAGE_SIZE};
 use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
 use std::collections::HashMap;
 use std::sync::RwLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Longest block, in instructions. Short enough that a budget is rarely cut within one.
 const MAX_INSTRUCTIONS: usize = 64;
+
+/// So many instructions are lifted into one space, which takes some hundred megabytes: more than any program
+/// executes, but a guest can run through zeros without end.
+const MAX_LIFTED: usize = 1 << 21;
 
 pub struct Block {
     pub start: u64,
@@ -58,6 +63,8 @@ pub type Edits = HashMap<u64, Edit>;
 #[derive(Default)]
 pub struct CodeSpace {
     blocks: RwLock<HashMap<u64, Box<Block>>>,
+    /// How many instructions its blocks have.
+    lifted: AtomicUsize,
     /// Non-empty only in the private space of a diversion.
     edits: Edits,
 }
@@ -66,11 +73,13 @@ pub struct CodeSpace {
 pub enum NoBlock {
     /// Nothing executable is mapped there, from this address on.
     Unfetchable(u64),
+    /// The space has no room for another; the machine has to go on in a new one.
+    Full,
 }
 
 impl CodeSpace {
     pub fn with_edits(edits: Edits) -> CodeSpace {
-        CodeSpace { blocks: RwLock::default(), edits }
+        CodeSpace { edits, ..CodeSpace::default() }
     }
 
     pub fn edits(&self) -> &Edits {
@@ -89,7 +98,11 @@ impl CodeSpace {
         {
             return Ok(&raw const **block);
         }
+        if self.lifted.load(Relaxed) >= MAX_LIFTED {
+            return Err(NoBlock::Full);
+        }
         let block = lift_block(address, memory, &self.edits)?;
+        self.lifted.fetch_add(block.instructions.len(), Relaxed);
         // A poisoned lock means that another thread panicked between two complete states.
         let mut blocks = self.blocks.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         Ok(&raw const **blocks.entry(address).or_insert(block))

@@ -191,6 +191,10 @@ impl Machine {
         let block = match self.space.block_at(rip, &self.core.memory) {
             Ok(block) => block,
             Err(NoBlock::Unfetchable(address)) => return Err(self.unfetchable(address)),
+            Err(NoBlock::Full) => {
+                self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+                return self.block();
+            }
         };
         // SAFETY: blocks live as long as the space that this machine holds.
         let pages = block::pages_of(unsafe { &*block });
@@ -274,6 +278,10 @@ impl Machine {
             match flow {
                 Flow::Next => self.core.cpu.rip = next,
                 Flow::Goto(target) => self.core.cpu.rip = target,
+                Flow::Again => {
+                    self.time.0 += 1;
+                    return None;
+                }
                 Flow::Syscall => return Some(self.enter_kernel(next, observer)),
                 Flow::Unsupported => return Some(self.unsupported()),
             }
