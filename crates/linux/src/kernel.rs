@@ -230,7 +230,9 @@ impl Call<'_> {
         if fits > 0 {
             self.kernel.output.push(stream, self.time, bytes.get(..fits).unwrap_or_default());
         }
-        if fits < bytes.len() {
+        // Many small writes take more of our memory than they are long.
+        let most = limit.saturating_add(self.kernel.limits.memory);
+        if fits < bytes.len() || self.kernel.output.memory() > most {
             self.end(Exit::TooMuchOutput { limit });
         }
     }
