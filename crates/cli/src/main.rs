@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         Command::Dump { what: Dump::Ops(arguments) } => dump::ops(&arguments),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {
-        streams::tell(&format!("whydunit: {:#}\n", failure.error));
+        streams::tell(&format!("whydunit: {}\n", streams::printable(&format!("{:#}", failure.error))));
         failure.status
     }))
 }

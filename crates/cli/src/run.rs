@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use linux::fs::{Pieces, StandardStreams};
+use linux::errno::Errno;
 use linux::{Config, Exit, LoadError, Process};
 use machine::{Time, Unwatched};
 
@@ -53,13 +54,16 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
 }
 
 fn write_back(process: &mut Process, directory: &Path) -> anyhow::Result<()> {
-    let changes =
-        process.kernel.files.changed_files().context("the changed files are too large to write back")?;
+    let changes = process.kernel.files.changed_files().map_err(|error| match error {
+        Errno::ENOMEM => anyhow!("the changed files are too large to write back: at most 2 GiB"),
+        Errno::ENAMETOOLONG => anyhow!("the changed files cannot be written back: a path is too long"),
+        error => anyhow!("the changed files cannot be written back: one of them cannot be read ({error})"),
+    })?;
     let removed = write_back::export(&changes, directory)?;
     for path in removed.iter().take(MOST_REMOVED) {
         streams::tell(&format!(
             "whydunit: the program removed {}; --write-back removes nothing\n",
-            path.display()
+            streams::printable(&path.to_string_lossy())
         ));
     }
     if removed.len() > MOST_REMOVED {
@@ -113,6 +117,7 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
         let until = Time(process.machine.time.0.saturating_add(SLICE).min(limit.0));
         let exit = process.run(until, &mut Unwatched);
         output.pass(&process.kernel.output)?;
+        process.kernel.output.forget();
         let warnings = process.kernel.warnings.list();
         for warning in warnings.get(warned..).unwrap_or_default() {
             streams::tell(&format!("whydunit: warning: {warning}\n"));

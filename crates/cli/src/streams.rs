@@ -17,6 +17,11 @@ pub fn tell(message: &str) {
     let _ = io::stderr().write_all(message.as_bytes());
 }
 
+/// A name that somebody else chose, without what would move a terminal's cursor.
+pub fn printable(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).collect()
+}
+
 /// Whether messages may be coloured: only for people, and only if they have not said no.
 pub fn coloured() -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

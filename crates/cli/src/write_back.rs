@@ -43,7 +43,8 @@ pub fn export(changes: &[Change], directory: &Path) -> Result<Vec<PathBuf>> {
     }
     // Only now, since a directory may be one that cannot be written to.
     for (path, permissions) in directories.into_iter().rev() {
-        fs::set_permissions(path, Permissions::from_mode(permissions & PERMISSIONS))?;
+        fs::set_permissions(&path, Permissions::from_mode(permissions & PERMISSIONS))
+            .with_context(|| format!("the permissions of {} cannot be set", path.display()))?;
     }
     Ok(removed)
 }

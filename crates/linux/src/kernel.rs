@@ -17,7 +17,7 @@ use crate::heap::Heap;
 use crate::output::Output;
 use crate::resources::Resources;
 use crate::signal::Signals;
-use crate::syscalls::{self, SharedMapping};
+use crate::syscalls::{self, MappedCopies, SharedMapping};
 
 /// The ids of the one process that there is. Constant, so that a run that prints them repeats itself.
 pub const PID: u32 = 4242;
@@ -56,7 +56,8 @@ pub enum Exit {
 /// What the guest may use of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of memory, and, counted apart, bytes of files that the guest changed.
+    /// Bytes of memory, and, counted apart, bytes of files that the guest changed, and of copies of those that are
+    /// mapped.
     pub memory: u64,
     /// Bytes of output in both streams together.
     pub output: u64,
@@ -89,6 +90,8 @@ pub struct Kernel {
     pub signals: Signals,
     /// Files that are mapped so that stores reach them.
     pub shared: Arc<Vec<SharedMapping>>,
+    /// What mappings keep of changed files.
+    pub copies: MappedCopies,
     /// The last system call has not been served: it waits for standard input.
     pub waiting: bool,
     /// Set when the process has ended; it stays so.
@@ -112,6 +115,7 @@ impl Kernel {
             resources: Resources::default(),
             signals: Signals::default(),
             shared: Arc::default(),
+            copies: MappedCopies::default(),
             waiting: false,
             ended: None,
         }
@@ -226,7 +230,9 @@ impl Call<'_> {
         if fits > 0 {
             self.kernel.output.push(stream, self.time, bytes.get(..fits).unwrap_or_default());
         }
-        if fits < bytes.len() {
+        // Many small writes take more of our memory than they are long.
+        let most = limit.saturating_add(self.kernel.limits.memory);
+        if fits < bytes.len() || self.kernel.output.memory() > most {
             self.end(Exit::TooMuchOutput { limit });
         }
     }

@@ -156,9 +156,10 @@ fn read_program(path: &Path) -> Result<Arc<Vec<u8>>, Refusal> {
     if metadata.len() > MAX_FILE {
         return Err(Refusal::TooLarge(metadata.len()));
     }
+    // No more than it said: some files of the kernel say 0, and reading them waits for ever.
     let mut content = Vec::with_capacity(metadata.len() as usize);
     let file = File::open(path).map_err(Refusal::Failed)?;
-    file.take(MAX_FILE).read_to_end(&mut content).map_err(Refusal::Failed)?;
+    file.take(metadata.len()).read_to_end(&mut content).map_err(Refusal::Failed)?;
     Ok(Arc::new(content))
 }
 

@@ -21,12 +21,18 @@ pub struct Written<'a> {
 /// A block is full with this many writes or bytes; small enough that copying one is cheap.
 const BLOCK_WRITES: usize = 128;
 const BLOCK_BYTES: usize = 16 * 1024;
+/// What a write takes besides its bytes.
+const WRITE_COST: usize = size_of::<(Stream, Time, usize)>();
 
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     last: Option<Arc<Block>>,
     writes: u64,
     bytes: u64,
+    /// How many writes there were when [`Output::forget`] was last called.
+    forgotten: u64,
+    /// Bytes that the log takes, but for what was forgotten.
+    memory: u64,
     /// Of all streams, times and bytes so far, so that hashing a state does not go over all of its output.
     hash: u64,
 }
@@ -58,6 +64,7 @@ impl Output {
         self.last = Some(block);
         self.writes += 1;
         self.bytes += bytes.len() as u64;
+        self.memory += (bytes.len() + WRITE_COST) as u64;
         let mut hasher = DefaultHasher::new();
         (self.hash, stream, time, bytes).hash(&mut hasher);
         self.hash = hasher.finish();
@@ -73,15 +80,29 @@ impl Output {
         self.bytes
     }
 
-    /// The writes from the `first` on (counted from 0), in order. Costs as much as there is to hand over.
+    /// Bytes that the log takes. With small writes that is much more than what was written.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Lets go of all writes so far. For those who hand them on and do not come back to them: a run may be long.
+    pub fn forget(&mut self) {
+        self.last = None;
+        self.forgotten = self.writes;
+        self.memory = 0;
+    }
+
+    /// The writes from the `first` on (counted from 0), in order, apart from forgotten ones. Costs as much as there
+    /// is to hand over.
     pub fn since(&self, first: u64) -> impl Iterator<Item = Written<'_>> {
+        let first = first.max(self.forgotten);
         let mut blocks = Vec::new();
         let mut start = self.writes;
         let mut next = self.last.as_deref();
         while let Some(block) = next
             && start > first
         {
-            start -= block.writes.len() as u64;
+            start = start.saturating_sub(block.writes.len() as u64);
             blocks.push(block);
             next = block.before.as_deref();
         }
@@ -147,6 +168,24 @@ mod tests {
             let times: Vec<u64> = output.since(first).map(|write| write.time.0).collect();
             assert_eq!(times, (first..300).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn what_was_forgotten_takes_no_memory_and_is_still_counted() {
+        let mut output = filled(1000);
+        let (whole, hash) = (output.memory(), output.hash);
+        assert!(whole > 1000 * 24);
+        output.forget();
+        assert_eq!((output.memory(), output.writes(), output.hash), (0, 1000, hash));
+        assert_eq!(output.since(0).count(), 0);
+        for n in 1000..1200 {
+            output.push(Stream::Stdout, Time(n), b"new");
+        }
+        for first in [0, 999, 1000] {
+            let times: Vec<u64> = output.since(first).map(|write| write.time.0).collect();
+            assert_eq!(times, (1000..1200).collect::<Vec<_>>());
+        }
+        assert_eq!(output.since(1199).count(), 1);
     }
 
     #[test]

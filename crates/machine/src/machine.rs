@@ -279,6 +279,10 @@ impl Machine {
             match done {
                 Ok(Flow::Next) => self.core.cpu.rip = next,
                 Ok(Flow::Goto(target)) => self.core.cpu.rip = target,
+                Ok(Flow::Again) => {
+                    self.time.0 += 1;
+                    return None;
+                }
                 Ok(Flow::Syscall) => return Some(self.enter_kernel(next, observer)),
                 Ok(Flow::Unsupported) => return Some(self.unsupported()),
                 Err(kind) => return Some(self.fault(kind)),

@@ -8,6 +8,8 @@ use lift::Reg;
 use machine::Machine;
 use program::{End, Position, Program, Registers};
 
+use crate::streams::printable;
+
 /// As deep as a stack of 8 MiB can be in practice; a runaway recursion is told by its ends.
 const MOST_FRAMES: usize = 200_000;
 
@@ -157,11 +159,6 @@ fn source_line(position: &Position) -> Option<String> {
         content.split(|byte| *byte == b'\n').nth(usize::try_from(position.line).ok()?.checked_sub(1)?)?;
     let line = String::from_utf8_lossy(line.get(..LONGEST_SOURCE).unwrap_or(line)).replace('\t', "    ");
     Some(format!("    {:>4} | {}", position.line, printable(line.trim_end())))
-}
-
-/// Names come from files that others made; what would move a terminal's cursor is left out.
-fn printable(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).collect()
 }
 
 #[cfg(test)]

@@ -345,7 +345,10 @@ impl FileSystem {
         let Some((directory, name)) = &self.file(descriptor)?.1.opened_as else {
             return Ok(format!("/memfd:{} (deleted)", inode.0).into_bytes());
         };
-        let mut path = self.tree.path_of_directory(*directory).unwrap_or_default();
+        let mut path = match self.tree.path_of_directory(*directory) {
+            Err(Errno::ENAMETOOLONG) => return Err(Errno::ENAMETOOLONG),
+            path => path.unwrap_or_default(),
+        };
         if path != b"/" {
             path.push(b'/');
         }

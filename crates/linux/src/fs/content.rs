@@ -12,6 +12,8 @@ use crate::errno::Errno;
 pub const CHUNK_SIZE: u64 = 64 * 1024;
 /// Files do not grow beyond this; it is ext4's limit with 4 KiB blocks.
 pub const MAX_FILE_SIZE: u64 = (1 << 44) - 4096;
+/// What a chunk takes besides its bytes: it may hold a single one.
+const CHUNK_COST: u64 = 192;
 /// A file of which somebody wants one contiguous copy may be this large.
 pub const MAX_CONTIGUOUS: u64 = 1 << 30;
 
@@ -23,12 +25,14 @@ pub struct Content {
     /// Chunks by number. A chunk covers all of its range: bytes past its end, within the file, are zero.
     chunks: Map<u64, Arc<Vec<u8>>>,
     length: u64,
+    /// The base is none of the host's, but was copied together by [`Content::flatten`].
+    copied: bool,
 }
 
 impl Content {
     pub fn from_bytes(base: Arc<Vec<u8>>) -> Content {
         let length = base.len() as u64;
-        Content { base, base_length: length, chunks: Map::default(), length }
+        Content { base, base_length: length, length, ..Content::default() }
     }
 
     pub fn len(&self) -> u64 {
@@ -78,6 +82,7 @@ impl Content {
                 _ => 0,
             };
             cost += wanted.max(inherited).saturating_sub(present);
+            cost += if self.chunks.contains_key(&number) { 0 } else { CHUNK_COST };
             number += 1;
         }
         cost
@@ -123,13 +128,22 @@ impl Content {
                     Arc::make_mut(chunk).truncate(keep as usize);
                 }
             }
+            if self.base_length == 0 {
+                self.base = Arc::default();
+                self.copied = false;
+            }
         }
         self.length = length;
     }
 
-    /// Bytes that this file holds in the overlay, the base not counted.
+    /// Bytes that this file holds in the overlay; a base that is the host's is not counted.
     pub fn memory(&self) -> u64 {
-        self.chunks.values().map(|chunk| chunk.len() as u64).sum()
+        let base = if self.copied { self.base.len() as u64 } else { 0 };
+        base + self.chunk_memory()
+    }
+
+    fn chunk_memory(&self) -> u64 {
+        self.chunks.values().map(|chunk| chunk.len() as u64 + CHUNK_COST).sum()
     }
 
     /// Whether it is all as it came from the base.
@@ -167,6 +181,21 @@ impl Content {
             return Err(Errno::ENOMEM);
         }
         Ok(Arc::new(self.read(0, self.length as usize)))
+    }
+
+    /// How many bytes more [`Content::flatten`] takes, at most.
+    pub fn cost_of_flattening(&self) -> u64 {
+        if self.is_base() { 0 } else { self.length }
+    }
+
+    /// Makes one piece of it, which is the base from now on: who asks again before something is written gets the
+    /// same. Whether it is a copy of ours, and not the host's file, is the second answer.
+    pub fn flatten(&mut self) -> Result<(Arc<Vec<u8>>, bool), Errno> {
+        if !self.is_base() {
+            let base = self.contiguous()?;
+            *self = Content { copied: true, ..Content::from_bytes(base) };
+        }
+        Ok((self.base.clone(), self.copied))
     }
 
     fn visible_base(&self) -> &[u8] {
@@ -226,6 +255,33 @@ mod tests {
             assert_eq!(content.read(from as u64, 100_000), expected);
         }
         assert_eq!(*content.contiguous().unwrap(), model);
+    }
+
+    #[test]
+    fn a_chunk_costs_more_than_the_one_byte_that_it_holds() {
+        let mut content = Content::default();
+        for number in 0..1000 {
+            assert!(content.cost_of_write(number * CHUNK_SIZE, 1) > 100);
+            content.write(number * CHUNK_SIZE, b"x");
+        }
+        assert!(content.memory() > 100_000);
+    }
+
+    #[test]
+    fn a_flattened_file_is_copied_once_and_paid_for() {
+        let mut content = Content::from_bytes(Arc::new(vec![1; 300_000]));
+        assert!(!content.flatten().unwrap().1);
+        content.write(100_000, &[2; 10]);
+        let expected = content.read(0, 300_000);
+        let (copy, copied) = content.flatten().unwrap();
+        assert!(copied && *copy == expected);
+        assert_eq!((content.memory(), content.cost_of_flattening()), (300_000, 0));
+        assert!(Arc::ptr_eq(&copy, &content.flatten().unwrap().0));
+        content.write(0, &[3]);
+        assert_eq!((content.read(0, 1), copy[0]), (vec![3], 1));
+        assert!(content.memory() > 300_000);
+        content.truncate(0);
+        assert_eq!(content.memory(), 0);
     }
 
     #[test]

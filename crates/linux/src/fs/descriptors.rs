@@ -11,6 +11,7 @@ use super::abi::{
 use super::content::Content;
 use super::node::{Data, Inode, Kind, Node};
 use super::pipe::{Pipe, PipeId};
+use super::transfer::listing_cost;
 use super::virtual_files::MEMORY_DEVICE;
 use super::{FileSystem, Name, Setup, StandardStreams, Timestamp};
 use crate::errno::Errno;
@@ -280,9 +281,15 @@ impl FileSystem {
             return;
         }
         let object = file.object.clone();
+        let listing = file.listing.take();
         self.files.remove_mut(&id);
+        self.tree.refund(listing.map_or(0, |listing| listing_cost(&listing)));
         match object {
-            Object::Node(inode) | Object::Generated { inode, .. } => self.tree.release(inode),
+            Object::Node(inode) => self.tree.release(inode),
+            Object::Generated { inode, text } => {
+                self.tree.refund(text.len() as u64);
+                self.tree.release(inode);
+            }
             Object::PipeReader(id) => {
                 self.leave_pipe(id, |pipe| pipe.readers = pipe.readers.saturating_sub(1))
             }

@@ -64,7 +64,10 @@ impl Input {
         }
         let piece = match self.pieces {
             Pieces::Chunks => Pieces::CHUNK - first % Pieces::CHUNK,
-            Pieces::Lines => rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1),
+            Pieces::Lines => {
+                let mut asked_for = rest.iter().take(count);
+                asked_for.position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1)
+            }
         };
         Some(rest.iter().take(count.min(piece)).copied().collect())
     }

@@ -12,6 +12,8 @@ use crate::errno::Errno;
 pub struct FileMapping {
     /// All of the file; none for the device of zeros.
     pub content: Option<Arc<Vec<u8>>>,
+    /// The content is a copy of ours, since the guest has changed the file.
+    pub copied: bool,
     /// Its path, as /proc/self/maps shows it.
     pub name: Arc<str>,
     pub inode: Inode,
@@ -28,16 +30,19 @@ impl FileSystem {
         }
         let (readable, writable) = (file.readable(), file.writable());
         let Object::Node(inode) = file.object else { return Err(Errno::ENODEV) };
-        let content = match self.tree.node(inode)?.kind {
+        let (content, copied) = match self.tree.node(inode)?.kind {
             // Not read at all when the mapping will be refused.
-            Kind::File(_) if readable => Some(self.mapped_content(inode)?),
+            Kind::File(_) if readable => {
+                let (content, copied) = self.tree.flatten(inode)?;
+                (Some(content), copied)
+            }
             Kind::File(_) => return Err(Errno::EACCES),
-            Kind::Device(Device::Zero) => None,
+            Kind::Device(Device::Zero) => (None, false),
             _ => return Err(Errno::ENODEV),
         };
         let name = self.describe_descriptor(descriptor).unwrap_or_default();
         let name = String::from_utf8_lossy(&name).into();
-        Ok(FileMapping { content, name, inode, readable, writable })
+        Ok(FileMapping { content, copied, name, inode, readable, writable })
     }
 
     /// A mapping keeps its file alive when the last name and descriptor are gone.
@@ -51,7 +56,7 @@ impl FileSystem {
 
     /// All of a mapped file; the same allocation as before if nothing has changed.
     pub fn mapped_content(&mut self, inode: Inode) -> Result<Arc<Vec<u8>>, Errno> {
-        self.tree.content(inode)?.contiguous()
+        self.tree.flatten(inode).map(|(content, _)| content)
     }
 
     /// Stores to a shared mapping reach the file.

@@ -143,9 +143,15 @@ impl FileSystem {
         if wanted_access(flags) & WRITE != 0 {
             return Err(Errno::EACCES);
         }
+        // Each open file has a text of its own, and that of a process with many mappings is long.
+        let cost = text.len() as u64;
+        self.tree.charge(cost).map_err(|_| Errno::ENOMEM)?;
         self.tree.hold(inode)?;
         let object = Object::Generated { inode, text };
-        self.install(object, kept(flags), flags & O_CLOEXEC != 0).inspect_err(|_| self.tree.release(inode))
+        self.install(object, kept(flags), flags & O_CLOEXEC != 0).inspect_err(|_| {
+            self.tree.refund(cost);
+            self.tree.release(inode);
+        })
     }
 
     /// Opens what an open file already refers to: a pipe or a standard stream, through /proc/self/fd.

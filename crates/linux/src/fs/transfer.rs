@@ -44,6 +44,11 @@ pub struct DirectoryEntry {
     pub name: Name,
 }
 
+/// Bytes of memory that a listing takes; the names themselves are shared with the directory.
+pub(super) fn listing_cost(listing: &[(Name, Inode)]) -> u64 {
+    size_of_val(listing) as u64
+}
+
 impl FileSystem {
     /// Reads at the open file's offset and moves it.
     pub fn read(&mut self, descriptor: i32, count: usize) -> Result<Vec<u8>, IoError> {
@@ -121,9 +126,8 @@ impl FileSystem {
         let position = position.ok_or(Errno::EINVAL)?;
         let file = self.file_mut(descriptor)?;
         file.offset = position;
-        if position == 0 {
-            file.listing = None;
-        }
+        let listing = file.listing.take_if(|_| position == 0);
+        self.tree.refund(listing.map_or(0, |listing| listing_cost(&listing)));
         Ok(position)
     }
 
@@ -166,6 +170,8 @@ impl FileSystem {
             Some(listing) => listing,
             None => {
                 let listing = Arc::new(self.list(directory)?);
+                // Each open directory can have one of its own.
+                self.tree.charge(listing_cost(&listing)).map_err(|_| Errno::ENOMEM)?;
                 self.file_mut(descriptor)?.listing = Some(listing.clone());
                 listing
             }

@@ -4,7 +4,7 @@
 //! directory of the host keeps pointing at the host's path wherever the guest moves it, so a rename of a large
 //! tree is the move of one name.
 
-use super::abi::{S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, device_number};
+use super::abi::{PATH_MAX, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, device_number};
 use super::content::Content;
 use super::host::{self, Host, HostEntry, HostPath};
 use super::node::{Data, Directory, Entry, Inode, Kind, Node, Origin};
@@ -158,14 +158,16 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes a name away. Over a directory of the host a whiteout stays behind.
+    /// Takes a name away. A whiteout stays behind only where the host has the name: it costs memory that nobody
+    /// pays for.
     pub fn clear_name(&mut self, directory: Inode, name: &Name, now: Timestamp) -> Result<(), Errno> {
+        let lower = self.node(directory)?.directory().and_then(|listing| listing.lower.as_ref());
+        let on_host = lower.is_some_and(|lower| self.host.entry(&host::join(lower, name)).is_ok());
         let listing = self.touch_directory(directory, now)?;
-        match listing.lower {
-            Some(_) => listing.entries.insert_mut(name.clone(), Entry::Whiteout),
-            None => {
-                listing.entries.remove_mut(name);
-            }
+        if on_host {
+            listing.entries.insert_mut(name.clone(), Entry::Whiteout);
+        } else {
+            listing.entries.remove_mut(name);
         }
         Ok(())
     }
@@ -185,6 +187,21 @@ impl Tree {
             Kind::File(Data::Resident(content)) => Ok(content),
             _ => Err(Errno::EINVAL),
         }
+    }
+
+    /// All bytes of a regular file in one piece, and whether that is a copy of ours. What the copy takes is charged.
+    pub fn flatten(&mut self, inode: Inode) -> Result<(Arc<Vec<u8>>, bool), Errno> {
+        let content = self.content(inode)?;
+        let (before, cost) = (content.memory(), content.cost_of_flattening());
+        if cost == 0 {
+            return self.content_mut(inode)?.flatten();
+        }
+        self.charge(cost).map_err(|_| Errno::ENOMEM)?;
+        let content = self.content_mut(inode)?;
+        let flat = content.flatten();
+        let after = content.memory();
+        self.refund((before + cost).saturating_sub(after));
+        flat
     }
 
     pub fn hold(&mut self, inode: Inode) -> Result<(), Errno> {
@@ -210,10 +227,12 @@ impl Tree {
         self.collect(inode);
     }
 
-    /// Whether `ancestor` is `inode` or above it.
+    /// Whether `ancestor` is `inode` or above it. A place that is nested deeper than anybody has the time to climb
+    /// counts as below everything, so that nothing is moved there.
     pub fn is_ancestor(&self, ancestor: Inode, inode: Inode) -> bool {
+        const DEEPEST: usize = 1 << 16;
         let mut at = inode;
-        loop {
+        for _ in 0..DEEPEST {
             if at == ancestor {
                 return true;
             }
@@ -222,17 +241,23 @@ impl Tree {
                 _ => return false,
             }
         }
+        true
     }
 
-    /// The absolute path of a directory, if it still has one.
+    /// The absolute path of a directory, if it still has one that a system call could name.
     pub fn path_of_directory(&self, inode: Inode) -> Result<Vec<u8>, Errno> {
         let mut names = Vec::new();
+        let mut length = 0;
         let mut at = inode;
         while at != self.root {
             let node = self.node(at)?;
             let directory = node.directory().ok_or(Errno::ENOTDIR)?;
             if node.links == 0 {
                 return Err(Errno::ENOENT);
+            }
+            length += 1 + directory.name.len();
+            if length >= PATH_MAX {
+                return Err(Errno::ENAMETOOLONG);
             }
             names.push(directory.name.clone());
             at = directory.parent;

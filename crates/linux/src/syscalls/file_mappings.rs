@@ -6,9 +6,10 @@
 //! reads or changes a file's content, and when a mapping or the process ends. Two shared mappings of the same file
 //! see each other's stores only then.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use machine::{Backing, PAGE_SIZE, Permissions, Region};
+use machine::{Backing, Memory, PAGE_SIZE, Permissions, Region};
 
 use super::nr;
 use crate::errno::Errno;
@@ -34,6 +35,59 @@ impl SharedMapping {
         let offset = self.offset + start.saturating_sub(self.start);
         (start < end).then_some(SharedMapping { start, end, offset, ..*self })
     }
+}
+
+/// Every call that touches files looks at every such mapping, so there may not be too many.
+pub(super) const MAX_SHARED: usize = 4096;
+
+/// The copies of changed files that mappings were made of. A mapping keeps its copy when the file changes again,
+/// so that a guest could fill the host's memory by turns of writing and mapping.
+#[derive(Clone, Debug, Default)]
+pub struct MappedCopies {
+    list: Arc<Vec<Arc<Vec<u8>>>>,
+    /// What those in the list take.
+    bytes: u64,
+}
+
+impl MappedCopies {
+    /// Counted for each copy, however small.
+    const OVERHEAD: u64 = 4096;
+
+    /// Takes note of a copy that is about to be mapped; ENOMEM if there is no room for it.
+    fn admit(&mut self, copy: &Arc<Vec<u8>>, memory: &Memory, limit: u64) -> Result<(), Errno> {
+        if self.list.last().is_some_and(|last| Arc::ptr_eq(last, copy)) {
+            return Ok(());
+        }
+        let cost = cost(copy);
+        if self.bytes.saturating_add(cost) > limit {
+            self.forget_unmapped(memory);
+        }
+        let bytes = self.bytes.saturating_add(cost);
+        if bytes > limit {
+            return Err(Errno::ENOMEM);
+        }
+        self.bytes = bytes;
+        Arc::make_mut(&mut self.list).push(copy.clone());
+        Ok(())
+    }
+
+    fn forget_unmapped(&mut self, memory: &Memory) {
+        let mut mapped: HashSet<*const Vec<u8>> = memory
+            .regions()
+            .iter()
+            .filter_map(|region| match &region.backing {
+                Backing::Bytes { content, .. } => Some(Arc::as_ptr(content)),
+                Backing::Zero => None,
+            })
+            .collect();
+        // Each is kept once.
+        Arc::make_mut(&mut self.list).retain(|copy| mapped.remove(&Arc::as_ptr(copy)));
+        self.bytes = self.list.iter().map(cost).sum();
+    }
+}
+
+fn cost(copy: &Arc<Vec<u8>>) -> u64 {
+    copy.len() as u64 + MappedCopies::OVERHEAD
 }
 
 /// Whether a call may read or change the content of a file that is mapped.
@@ -70,6 +124,20 @@ pub fn touches_files(number: u64) -> bool {
 impl Call<'_> {
     pub(super) fn mapping(&mut self, descriptor: i32) -> Result<FileMapping, Errno> {
         self.kernel.files.mapping(descriptor)
+    }
+
+    /// Whether there is room for a mapping.
+    pub(super) fn admit_mapping(&mut self, file: &FileMapping, shared: bool) -> Result<(), Errno> {
+        if shared && self.kernel.shared.len() >= MAX_SHARED {
+            return Err(Errno::ENOMEM);
+        }
+        match &file.content {
+            Some(content) if file.copied => {
+                let limit = self.kernel.limits.memory;
+                self.kernel.copies.admit(content, self.guest.memory, limit)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn map_file(
@@ -142,8 +210,7 @@ impl Call<'_> {
         };
         let now = self.now();
         let mut page = [0u8; PAGE_SIZE as usize];
-        let mut address = mapping.start;
-        while address < mapping.end {
+        for address in self.guest.memory.written_pages_in(mapping.start, mapping.end) {
             let offset = mapping.offset + (address - mapping.start);
             let Some(region) = self.guest.memory.region_at(address) else { break };
             let Backing::Bytes { content, offset: first } = &region.backing else { break };
@@ -158,18 +225,20 @@ impl Call<'_> {
                 // A full overlay refuses; Linux, too, may lose stores to a mapping when the disk is full.
                 let _ = self.kernel.files.write_mapped(mapping.file, offset + start as u64, stored, now);
             }
-            address += PAGE_SIZE;
         }
     }
 
     /// Shows the file's present content in a mapping.
     fn refresh(&mut self, mapping: &SharedMapping) {
         let Ok(content) = self.kernel.files.mapped_content(mapping.file) else { return };
-        let current = self.guest.memory.regions().iter();
-        let stale: Vec<Region> = current
-            .filter(|region| region.start < mapping.end && mapping.start < region.end)
+        let regions = self.guest.memory.regions();
+        let first = regions.partition_point(|region| region.end <= mapping.start);
+        let stale: Vec<Region> = regions
+            .iter()
+            .skip(first)
+            .take_while(|region| region.start < mapping.end)
             .filter(|region| match &region.backing {
-                Backing::Bytes { content: old, .. } => !Arc::ptr_eq(old, &content) && *old != content,
+                Backing::Bytes { content: old, .. } => !Arc::ptr_eq(old, &content),
                 Backing::Zero => false,
             })
             .cloned()

@@ -60,7 +60,8 @@ impl Call<'_> {
             return Err(Errno::EINVAL);
         }
         let length = round_up(length)?;
-        if offset.checked_add(length).is_none() {
+        // Signed, as offsets into files are; then nothing that is added to it later overflows.
+        if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) {
             return Err(Errno::EOVERFLOW);
         }
         let shared = match flags & MAP_TYPE {
@@ -73,6 +74,7 @@ impl Call<'_> {
             if !file.readable || (shared && wants_write && !file.writable) {
                 return Err(Errno::EACCES);
             }
+            self.admit_mapping(file, shared)?;
         } else if !shared && wants_write && flags & MAP_NORESERVE == 0 && length > self.kernel.limits.memory {
             // It could never be filled. Refused here, where programs expect it and can tell the user.
             return Err(Errno::ENOMEM);
@@ -196,7 +198,8 @@ impl Call<'_> {
             self.guest.memory.unmap(old + new_length, old_end);
             return Ok(old);
         }
-        if region.end == old_end && self.is_free(old_end, old + new_length) {
+        let new_end = old + new_length;
+        if region.end == old_end && new_end <= ADDRESS_SPACE_END && self.is_free(old_end, new_end) {
             self.extend(&region, old, old_length, new_length);
             return Ok(old);
         }
@@ -263,6 +266,7 @@ impl Call<'_> {
                 shared: false,
             });
         } else {
+            self.forget_shared(new, old);
             self.guest.memory.unmap(new, old);
         }
         self.kernel.heap.end = wanted;

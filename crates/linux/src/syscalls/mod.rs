@@ -20,7 +20,7 @@ mod signals;
 mod time;
 mod transfer;
 
-pub use file_mappings::SharedMapping;
+pub use file_mappings::{MappedCopies, SharedMapping};
 
 use crate::errno::Errno;
 use crate::kernel::{Args, Call, SysResult};

@@ -5,3 +5,4 @@ pub mod reference;
 mod strings;
 
 pub use reference::{Context, Flow, Force, execute_instruction};
+pub use strings::MOST_ELEMENTS;

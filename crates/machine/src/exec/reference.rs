@@ -16,6 +16,8 @@ pub enum Flow {
     /// To the next op.
     Next,
     Goto(u64),
+    /// To the same instruction, which has done a part of its work.
+    Again,
     Syscall,
     Unsupported,
 }
@@ -185,7 +187,9 @@ fn execute<O: Observer>(
         Op::Vector { op, dst, a, b, imm } => vector_op(core, op, dst, a, b, imm)?,
         Op::String { kind, size, repeat, segment, narrow } => {
             let instruction = strings::Instruction { kind, size, repeat, segment, narrow };
-            strings::execute(core, instruction, cx.observer)?;
+            if !strings::execute(core, instruction, cx.observer)? {
+                return Ok(Flow::Again);
+            }
         }
         Op::Helper { helper, address } => {
             let at = effective(core, &address);

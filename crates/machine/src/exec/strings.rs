@@ -1,10 +1,13 @@
 //! String instructions, element by element, in the order that the processor commits them, so
 //! that a fault in the middle leaves the registers where the processor leaves them.
+//!
+//! When nobody watches, moves and stores go a stretch within a page at a time, which looks the same from
+//! outside; whatever such a stretch cannot do without a fault is left to the loop over elements.
 
 use super::reference::{load_unwatched, store_unwatched};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
-use crate::{Core, flags};
+use crate::{Core, PAGE_SIZE, flags};
 use lift::{FlagKind, Reg, Repeat, Size, StringKind};
 
 #[derive(Clone, Copy)]
@@ -17,12 +20,33 @@ pub struct Instruction {
     pub narrow: bool,
 }
 
-pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Result<(), FaultKind> {
+/// A count register can ask for more elements than anybody can wait for. So many are done at a time; then the
+/// instruction is interrupted, as the processor may do at any element, and begins again with what is left.
+pub const MOST_ELEMENTS: u64 = 1 << 24;
+
+/// Shorter stretches are not worth the preparation.
+const SHORTEST_STRETCH: u64 = 16;
+
+/// Whether the instruction is complete; if not, it must be executed again.
+pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
     if i.repeat == Repeat::Once {
-        return element(core, i, observer).map(|_| ());
+        return element(core, i, observer).map(|_| true);
     }
     let flags = core.cpu.flag_record();
+    let mut left = MOST_ELEMENTS;
     while count(core, i) != 0 {
+        if left == 0 {
+            // As for a fault: a comparison of what is left will define them anew.
+            core.cpu.set_flag_record(flags);
+            return Ok(false);
+        }
+        if !O::WATCHES
+            && let Some(done) = stretch(core, i, count(core, i).min(left))
+        {
+            left -= done;
+            continue;
+        }
+        left -= 1;
         let equal = match element(core, i, observer) {
             Ok(equal) => equal,
             Err(fault) => {
@@ -41,7 +65,51 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
             break;
         }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Moves or stores up to `most` elements at once, and says how many; `None`, with nothing done, where that is
+/// not the same as one by one.
+fn stretch(core: &mut Core, i: Instruction, most: u64) -> Option<u64> {
+    if i.repeat != Repeat::Count || i.narrow || core.cpu.get(Reg::DIRECTION) != 0 {
+        return None;
+    }
+    let size = i.size.bytes();
+    let target = core.cpu.get(Reg::RDI);
+    let in_page = |address: u64| (PAGE_SIZE - address % PAGE_SIZE) / size;
+    let mut elements = most.min(in_page(target));
+    let mut buffer = [0; PAGE_SIZE as usize];
+    let bytes = match i.kind {
+        StringKind::Store if elements >= SHORTEST_STRETCH => {
+            let bytes = buffer.get_mut(..(elements * size) as usize)?;
+            let pattern = core.cpu.get(Reg::RAX).to_le_bytes();
+            bytes.chunks_exact_mut(size as usize).for_each(|to| to.copy_from_slice(&pattern[..to.len()]));
+            bytes
+        }
+        StringKind::Move => {
+            let source = core.cpu.get(Reg::RSI).wrapping_add(core.cpu.get(i.segment));
+            elements = elements.min(in_page(source));
+            // Elements that this very instruction has written must be there before they are read.
+            let distance = target.wrapping_sub(source);
+            if distance != 0 {
+                elements = elements.min(distance / size);
+            }
+            if elements < SHORTEST_STRETCH {
+                return None;
+            }
+            let bytes = buffer.get_mut(..(elements * size) as usize)?;
+            core.memory.read(source, bytes).ok()?;
+            bytes
+        }
+        _ => return None,
+    };
+    core.memory.store_in_page(target, bytes)?;
+    core.cpu.set(Reg::RDI, target.wrapping_add(elements * size));
+    if i.kind == StringKind::Move {
+        core.cpu.set(Reg::RSI, core.cpu.get(Reg::RSI).wrapping_add(elements * size));
+    }
+    core.cpu.set(Reg::RCX, core.cpu.get(Reg::RCX).wrapping_sub(elements));
+    Some(elements)
 }
 
 fn count(core: &Core, i: Instruction) -> u64 {

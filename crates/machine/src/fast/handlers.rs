@@ -2,7 +2,7 @@
 
 use super::parts::*;
 use super::{Code, Exit, Links};
-use crate::exec::{Context, Flow, execute_instruction};
+use crate::exec::{Context, Flow, MOST_ELEMENTS, execute_instruction};
 use crate::memory::Frame;
 use crate::observer::Unwatched;
 use crate::values::{self, sign_extend};
@@ -776,8 +776,18 @@ pub unsafe fn plain(core: &mut Core, at: *const Code, left: u64) {
         Ok(Flow::Next) => unsafe { advance(core, at, left) },
         // SAFETY: as above.
         Ok(Flow::Goto(target)) => unsafe { leave_to(core, target, left) },
-        Ok(Flow::Syscall | Flow::Unsupported) | Err(_) => bail(core, at, left),
+        Ok(Flow::Again | Flow::Syscall | Flow::Unsupported) | Err(_) => bail(core, at, left),
     }
+}
+
+/// A repeated string instruction. One that may be interrupted counts as an instruction at each interruption,
+/// which is the reference executor's matter.
+pub unsafe fn repeated(core: &mut Core, at: *const Code, left: u64) {
+    if core.cpu.get(Reg::RCX) > MOST_ELEMENTS {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { plain(core, at, left) }
 }
 
 /// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.

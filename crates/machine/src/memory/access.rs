@@ -85,6 +85,17 @@ impl Memory {
         Some(())
     }
 
+    /// Stores bytes that lie in one page, as the guest may; or `None` with nothing done.
+    pub fn store_in_page(&mut self, address: u64, bytes: &[u8]) -> Option<()> {
+        if address % PAGE_SIZE + bytes.len() as u64 > PAGE_SIZE {
+            return None;
+        }
+        let host = self.writable(Writer::Guest, address).ok()?;
+        // SAFETY: the bytes lie within one page, which was just opened for writing; `bytes` is no guest memory.
+        unsafe { host.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        Some(())
+    }
+
     /// A load by way of a frame register, or `None`.
     #[inline(always)]
     pub fn load_frame<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {

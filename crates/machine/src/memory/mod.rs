@@ -268,12 +268,19 @@ impl Memory {
 
     /// The addresses of the pages that were ever stored to and are still mapped, in order.
     pub fn written_pages(&self) -> impl Iterator<Item = u64> + use<> {
+        self.written_pages_in(0, USER_END)
+    }
+
+    /// Those of them in a range. Costs as much as there are pages in it.
+    pub fn written_pages_in(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + use<> {
         let mut written = Vec::new();
-        self.tree.for_each(&mut |number, page| {
-            if page.was_written() {
-                written.push(number * PAGE_SIZE);
-            }
-        });
+        if let Some((start, end)) = whole_pages(start, end) {
+            self.tree.for_each(start / PAGE_SIZE, end / PAGE_SIZE - 1, &mut |number, page| {
+                if page.was_written() {
+                    written.push(number * PAGE_SIZE);
+                }
+            });
+        }
         written.into_iter()
     }
 

@@ -224,7 +224,7 @@ fn check_whole(memory: &Memory, model: &Model) {
     assert_eq!(mapped, model.len() as u64 * PAGE_SIZE);
     assert!(memory.regions().windows(2).all(|pair| pair[0].end <= pair[1].start));
     let mut resident = 0;
-    memory.tree.for_each(&mut |_, _| resident += 1);
+    memory.tree.for_each(0, u64::MAX, &mut |_, _| resident += 1);
     assert_eq!(memory.resident_pages(), resident);
 }
 

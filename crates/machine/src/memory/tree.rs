@@ -42,10 +42,10 @@ impl Tree {
         Root::remove(&mut self.root, 0, first, last, sink);
     }
 
-    /// Visits all pages in order of their numbers.
-    pub fn for_each<'a>(&'a self, visit: &mut dyn FnMut(u64, &'a Page)) {
+    /// Visits the pages with numbers in `first..=last`, in order.
+    pub fn for_each<'a>(&'a self, first: u64, last: u64, visit: &mut dyn FnMut(u64, &'a Page)) {
         if let Some(root) = &self.root {
-            root.for_each(0, visit);
+            root.for_each(0, first, last, visit);
         }
     }
 
@@ -81,7 +81,7 @@ trait Level: Sized {
         last: u64,
         sink: &mut dyn FnMut(u64, Arc<Page>),
     );
-    fn for_each<'a>(&'a self, base: u64, visit: &mut dyn FnMut(u64, &'a Page));
+    fn for_each<'a>(&'a self, base: u64, first: u64, last: u64, visit: &mut dyn FnMut(u64, &'a Page));
     fn digest(&self, computed: &mut u64) -> u64;
 }
 
@@ -102,7 +102,7 @@ impl Level for Page {
         }
     }
 
-    fn for_each<'a>(&'a self, base: u64, visit: &mut dyn FnMut(u64, &'a Page)) {
+    fn for_each<'a>(&'a self, base: u64, _: u64, _: u64, visit: &mut dyn FnMut(u64, &'a Page)) {
         visit(base, self);
     }
 
@@ -176,10 +176,15 @@ impl<Child: Level> Level for Node<Child> {
         }
     }
 
-    fn for_each<'a>(&'a self, base: u64, visit: &mut dyn FnMut(u64, &'a Page)) {
+    fn for_each<'a>(&'a self, base: u64, first: u64, last: u64, visit: &mut dyn FnMut(u64, &'a Page)) {
         for (index, slot) in self.slots.iter().enumerate() {
-            if let Some(child) = slot {
-                child.for_each(base + ((index as u64) << Child::BITS), visit);
+            let from = base + ((index as u64) << Child::BITS);
+            let to = from + ((1 << Child::BITS) - 1);
+            if let Some(child) = slot
+                && from <= last
+                && first <= to
+            {
+                child.for_each(from, first, last, visit);
             }
         }
     }

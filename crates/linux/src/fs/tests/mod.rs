@@ -2,6 +2,7 @@
 
 mod descriptors;
 mod differential;
+mod hostile;
 mod namespace;
 mod overlay;
 mod virtual_files;

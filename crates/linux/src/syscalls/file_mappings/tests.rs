@@ -1,6 +1,8 @@
 //! Mapped files, shared and private, against reads and writes of the same files.
 
 use super::*;
+use crate::fs::abi::{O_CREAT, O_RDWR};
+use crate::fs::tests::Scratch;
 use crate::kernel::SysResult;
 use crate::testing::{Rig, SCRATCH};
 
@@ -153,4 +155,50 @@ fn differences_are_the_stretches_that_were_stored_to() {
     assert_eq!(differences(b"abcdef", b"aXXdeY"), [(1, 3), (5, 6)]);
     assert_eq!(differences(b"ab", b"ab\0\0z"), [(4, 5)]);
     assert_eq!(differences(b"abc", b"abc"), []);
+}
+
+#[test]
+fn copies_of_changed_files_that_mappings_keep_are_bounded() {
+    let mut rig = Rig::over(&Scratch::new());
+    let name = rig.string("file");
+    let file = rig.call(nr::memfd_create, &[name, 0]).unwrap();
+    let size = 10 << 20;
+    rig.call(nr::ftruncate, &[file, size]).unwrap();
+    let turn = |rig: &mut Rig| {
+        rig.call(nr::pwrite64, &[file, SCRATCH, 1, 0]).unwrap();
+        rig.call(nr::mmap, &[0, PAGE_SIZE, 1, 2, file, 0])
+    };
+    let mapped: Vec<u64> = (0..20).map_while(|_| turn(&mut rig).ok()).collect();
+    assert_eq!(mapped.len(), 6, "of 10 MiB each, the limit is 64");
+    assert_eq!(turn(&mut rig), Err(Errno::ENOMEM));
+    for start in &mapped {
+        rig.call(nr::munmap, &[*start, PAGE_SIZE]).unwrap();
+    }
+    turn(&mut rig).unwrap();
+}
+
+#[test]
+fn a_file_that_is_mapped_many_times_is_copied_once() {
+    let mut rig = Rig::over(&Scratch::new());
+    let name = rig.string("file");
+    let file = rig.call(nr::memfd_create, &[name, 0]).unwrap();
+    rig.call(nr::ftruncate, &[file, 30 << 20]).unwrap();
+    for _ in 0..100 {
+        rig.call(nr::mmap, &[0, PAGE_SIZE, 3, 1, file, 0]).unwrap();
+    }
+    let overlay = rig.kernel.files.overlay_bytes();
+    assert!((30 << 20..31 << 20).contains(&overlay), "{overlay}");
+}
+
+#[test]
+fn offsets_near_the_end_of_all_numbers_do_not_overflow() {
+    let mut rig = Rig::over(&Scratch::new());
+    let file = rig.open("f", O_RDWR | O_CREAT).unwrap();
+    let last = i64::MAX as u64 & !(PAGE_SIZE - 1);
+    for offset in [u64::MAX & !(PAGE_SIZE - 1), (u64::MAX & !(PAGE_SIZE - 1)) - PAGE_SIZE, last] {
+        assert_eq!(rig.call(nr::mmap, &[0, PAGE_SIZE, 3, 1, file, offset]), Err(Errno::EOVERFLOW));
+    }
+    let start = rig.call(nr::mmap, &[0, PAGE_SIZE, 3, 1, file, last - PAGE_SIZE]).unwrap();
+    rig.call(nr::mremap, &[start, PAGE_SIZE, 16 * PAGE_SIZE, 1]).unwrap();
+    rig.call(nr::write, &[file, SCRATCH, 1]).unwrap();
 }

@@ -231,3 +231,40 @@ fn a_call_that_writes_beyond_the_memory_limit_ends_the_process() {
     assert_eq!(rig.kernel.ended, Some(Exit::OutOfMemory { limit }));
     assert!(rig.memory.resident_pages() * PAGE_SIZE <= limit);
 }
+
+#[test]
+fn with_as_many_regions_as_there_may_be_a_call_is_still_quick() {
+    let mut rig = Rig::new();
+    // Neighbours differ, so that they are not joined.
+    let mut count = 0;
+    let bottom = MMAP_TOP - 70_000 * PAGE_SIZE;
+    let fixed = PRIVATE | MAP_FIXED;
+    while rig.call(nr::mmap, &[bottom + count * PAGE_SIZE, PAGE_SIZE, 1 + 2 * (count & 1), fixed]).is_ok() {
+        count += 1;
+        assert!(count < 70_000);
+    }
+    assert_eq!(rig.memory.regions().len(), MAX_REGIONS);
+    assert_eq!(rig.call(nr::mprotect, &[SCRATCH + PAGE_SIZE, PAGE_SIZE, 0]), Err(Errno::ENOMEM));
+    assert_eq!(rig.call(nr::munmap, &[SCRATCH + PAGE_SIZE, PAGE_SIZE]), Err(Errno::ENOMEM));
+    assert_eq!(rig.call(nr::mremap, &[SCRATCH, PAGE_SIZE, 2 * PAGE_SIZE, 1]), Err(Errno::ENOMEM));
+    // The only gap for two pages is below all of them.
+    rig.call(nr::munmap, &[bottom + count * PAGE_SIZE - 2 * PAGE_SIZE, 2 * PAGE_SIZE]).unwrap();
+    rig.call(nr::munmap, &[bottom + 1000 * PAGE_SIZE, PAGE_SIZE]).unwrap();
+    let started = std::time::Instant::now();
+    for _ in 0..300 {
+        let start = rig.call(nr::mmap, &[0, 100_000 * PAGE_SIZE, 0, PRIVATE]).unwrap();
+        assert!(start < bottom);
+        rig.call(nr::munmap, &[start, 100_000 * PAGE_SIZE]).unwrap();
+    }
+    let taken = started.elapsed();
+    assert!(taken.as_secs() < 10, "{taken:?} for 300 mappings");
+}
+
+#[test]
+fn nothing_grows_beyond_the_address_space() {
+    let mut rig = Rig::new();
+    let last = ADDRESS_SPACE_END - PAGE_SIZE;
+    rig.call(nr::mmap, &[last, PAGE_SIZE, RW, PRIVATE | MAP_FIXED]).unwrap();
+    assert_eq!(rig.call(nr::mremap, &[last, PAGE_SIZE, 2 * PAGE_SIZE, 0]), Err(Errno::ENOMEM));
+    assert!(!mapped(&rig, ADDRESS_SPACE_END));
+}

@@ -10,7 +10,7 @@ mod vector;
 use super::handlers as h;
 use super::{Code, Handler};
 use crate::block::Block;
-use lift::{Address, Op, Reg};
+use lift::{Address, Op, Reg, Repeat};
 
 /// The codes of a block and, for each, the index of the instruction that it begins with.
 pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
@@ -89,7 +89,9 @@ fn plain(ops: &[Op]) -> Code {
     if ops.iter().any(needs_machine) {
         return code(h::refuse);
     }
-    Code { imm: ops.as_ptr() as usize as u64, count: ops.len() as u16, ..code(h::plain) }
+    let repeats = |op: &Op| matches!(op, Op::String { repeat, .. } if *repeat != Repeat::Once);
+    let handler = if ops.iter().any(repeats) { h::repeated } else { h::plain };
+    Code { imm: ops.as_ptr() as usize as u64, count: ops.len() as u16, ..code(handler) }
 }
 
 /// Instructions after which the next one follows.
