@@ -1,6 +1,6 @@
 //! Resource limits as getrlimit tells them: usual values of a Linux system, whatever the host has.
 //!
-//! They are remembered and not enforced; what the guest really may use is up to [`crate::kernel::Limits`].
+//! They are remembered and, but for the one on descriptors, not enforced; what the guest really may use is up to [`crate::kernel::Limits`].
 
 use std::sync::Arc;
 
@@ -12,6 +12,9 @@ pub struct Limit {
     pub soft: u64,
     pub hard: u64,
 }
+
+/// The limit on descriptors.
+pub const RLIMIT_NOFILE: u64 = 7;
 
 const UNLIMITED: u64 = u64::MAX;
 

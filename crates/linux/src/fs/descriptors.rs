@@ -107,7 +107,7 @@ impl FileSystem {
     /// A second descriptor for the same open file: the lowest free number from `minimum` on.
     pub fn duplicate(&mut self, descriptor: i32, minimum: i32, close_on_exec: bool) -> Result<i32, Errno> {
         let (id, _) = self.file(descriptor)?;
-        if !(0..MAX_DESCRIPTORS).contains(&minimum) {
+        if !(0..self.descriptor_limit).contains(&minimum) {
             return Err(Errno::EINVAL);
         }
         let number = self.free_descriptor(minimum)?;
@@ -119,7 +119,7 @@ impl FileSystem {
     /// Makes `wanted` refer to the open file of `descriptor`, closing what it was.
     pub fn duplicate_to(&mut self, descriptor: i32, wanted: i32, close_on_exec: bool) -> Result<i32, Errno> {
         let (id, _) = self.file(descriptor)?;
-        if !(0..MAX_DESCRIPTORS).contains(&wanted) {
+        if !(0..self.descriptor_limit).contains(&wanted) {
             return Err(Errno::EBADF);
         }
         if descriptor == wanted {
@@ -237,7 +237,7 @@ impl FileSystem {
             }
             free += 1;
         }
-        if free < MAX_DESCRIPTORS { Ok(free) } else { Err(Errno::EMFILE) }
+        if free < self.descriptor_limit { Ok(free) } else { Err(Errno::EMFILE) }
     }
 
     pub(super) fn file(&self, descriptor: i32) -> Result<(FileId, &OpenFile), Errno> {

@@ -85,7 +85,7 @@ impl Host {
         answer
     }
 
-    /// The names in a directory, sorted, without `.` and `..`.
+    /// The names in a directory without `.` and `..`, in the order in which the host lists them.
     pub fn names(&self, path: &HostPath) -> Result<Arc<[Name]>, Errno> {
         let mut memory = self.lock();
         if let Some(known) = memory.listings.get(path) {
@@ -177,7 +177,6 @@ fn ask_names(path: &Path) -> Result<Arc<[Name]>, Errno> {
         let entry = entry.map_err(|error| Errno::from_host(&error))?;
         names.push(entry.file_name().as_bytes().into());
     }
-    names.sort();
     Ok(names.into())
 }
 

@@ -106,6 +106,8 @@ pub struct FileSystem {
     tree: Tree,
     descriptors: Map<i32, Descriptor>,
     files: Map<FileId, OpenFile>,
+    /// Descriptors are below this; the guest can lower it.
+    descriptor_limit: i32,
     next_file: u64,
     pipes: Map<PipeId, Pipe>,
     next_pipe: u64,
@@ -126,12 +128,13 @@ impl FileSystem {
             tree,
             descriptors: Map::default(),
             files: Map::default(),
+            descriptor_limit: MAX_DESCRIPTORS,
             next_file: 1,
             pipes: Map::default(),
             next_pipe: 1,
             umask: 0o022,
             credentials: setup.credentials.clone(),
-            random: RandomStream::default(),
+            random: RandomStream::of_devices(),
             executable: Arc::from(&b""[..]),
             terminal: setup.streams == StandardStreams::Terminal,
             input: Input::new(setup.standard_input.clone(), setup.input_open, setup.input_pieces),
@@ -141,6 +144,11 @@ impl FileSystem {
         files.change_directory(At::working_directory(&setup.working_directory))?;
         files.open_standard_streams(setup)?;
         Ok(files)
+    }
+
+    /// Obeys a limit on descriptors, up to the most that there can be.
+    pub fn limit_descriptors(&mut self, limit: u64) {
+        self.descriptor_limit = limit.min(MAX_DESCRIPTORS as u64) as i32;
     }
 
     /// Where /proc/self/exe leads: the absolute path of the program that runs.

@@ -13,6 +13,11 @@ impl Default for RandomStream {
 }
 
 impl RandomStream {
+    /// The stream of the device files, which is another than that of getrandom.
+    pub fn of_devices() -> RandomStream {
+        RandomStream { state: 0x243f_6a88_85a3_08d3 }
+    }
+
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(count.next_multiple_of(8));
         while bytes.len() < count {

@@ -10,6 +10,7 @@ use super::host::{self, Host, HostEntry, HostPath};
 use super::node::{Data, Directory, Entry, Inode, Kind, Node, Origin};
 use super::{Map, Name, Timestamp};
 use crate::errno::Errno;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Charged against the overlay's limit for each node and each name, whatever its content.
@@ -114,15 +115,19 @@ impl Tree {
         Ok(Some(inode))
     }
 
-    /// All names in a directory with their nodes, sorted by name.
+    /// All names in a directory with their nodes: first what the host has, in its order, so that listings look
+    /// as they do natively; then what the guest added, sorted.
     pub fn children(&mut self, directory: Inode) -> Result<Vec<(Name, Inode)>, Errno> {
         let listing = self.node(directory)?.directory().ok_or(Errno::ENOTDIR)?;
-        let mut names: Vec<Name> = listing.entries.keys().cloned().collect();
-        if let Some(lower) = &listing.lower {
-            names.extend(self.host.names(lower)?.iter().cloned());
-            names.sort();
-            names.dedup();
-        }
+        let lower = match &listing.lower {
+            Some(lower) => self.host.names(lower)?,
+            None => Arc::default(),
+        };
+        let on_host: HashSet<&Name> = lower.iter().collect();
+        let mut added: Vec<Name> =
+            listing.entries.keys().filter(|name| !on_host.contains(name)).cloned().collect();
+        added.sort();
+        let names: Vec<Name> = lower.iter().cloned().chain(added).collect();
         let mut children = Vec::with_capacity(names.len());
         for name in names {
             // A name that the host cannot describe (it went away meanwhile) is not there.

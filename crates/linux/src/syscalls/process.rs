@@ -9,7 +9,7 @@ use crate::elf::ADDRESS_SPACE_END;
 use crate::errno::Errno;
 use crate::fs::{KERNEL_RELEASE, KERNEL_VERSION};
 use crate::kernel::{Args, Call, Exit, PID, SysResult};
-use crate::resources::Limit;
+use crate::resources::{Limit, RLIMIT_NOFILE};
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
     Some(match number {
@@ -89,6 +89,9 @@ impl Call<'_> {
         }
         if let Some(wanted) = wanted {
             self.kernel.resources.set(resource, wanted);
+            if resource == RLIMIT_NOFILE {
+                self.kernel.files.limit_descriptors(wanted.soft);
+            }
         }
         Ok(0)
     }

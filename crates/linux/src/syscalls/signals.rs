@@ -18,6 +18,7 @@ pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> 
         nr::pause => call.block_forever("pause"),
         nr::kill => call.kill(first as i32, second as i32),
         nr::tkill => call.tkill(first as i32, second as i32),
+        nr::tgkill if first as i32 <= 0 || second as i32 <= 0 => Err(Errno::EINVAL),
         nr::tgkill if first as i32 != PID as i32 => Err(Errno::ESRCH),
         nr::tgkill => call.tkill(second as i32, third as i32),
         nr::rt_sigqueueinfo => call.kill(first as i32, second as i32),
