@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use linux::fs::{Pieces, StandardStreams};
 use linux::errno::Errno;
+use linux::fs::{Pieces, StandardStreams};
 use linux::{Config, Exit, LoadError, Process};
 use machine::{Time, Unwatched};
 

@@ -1,8 +1,8 @@
 //! String instructions, element by element, in the order that the processor commits them, so
 //! that a fault in the middle leaves the registers where the processor leaves them.
 //!
-//! When nobody watches, moves and stores go a stretch within a page at a time, which looks the same from
-//! outside; whatever such a stretch cannot do without a fault is left to the loop over elements.
+//! When nobody watches, a stretch within a page is done at a time, which looks the same from outside; whatever
+//! such a stretch cannot do without a fault, and what defines the flags, is left to the loop over elements.
 
 use super::reference::{load_unwatched, store_unwatched};
 use crate::fault::FaultKind;
@@ -22,10 +22,14 @@ pub struct Instruction {
 
 /// A count register can ask for more elements than anybody can wait for. So many are done at a time; then the
 /// instruction is interrupted, as the processor may do at any element, and begins again with what is left.
-pub const MOST_ELEMENTS: u64 = 1 << 24;
+pub const MOST_ELEMENTS: u64 = 1 << 20;
 
 /// Shorter stretches are not worth the preparation.
 const SHORTEST_STRETCH: u64 = 16;
+/// The first stretch is short, since a scan mostly ends soon; each further one may be longer.
+const FIRST_STRETCH: u64 = 64;
+/// Bytes of the longest stretch.
+const LONGEST_STRETCH: usize = 2048;
 
 /// Whether the instruction is complete; if not, it must be executed again.
 pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
@@ -34,6 +38,7 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
     }
     let flags = core.cpu.flag_record();
     let mut left = MOST_ELEMENTS;
+    let mut reach = FIRST_STRETCH;
     while count(core, i) != 0 {
         if left == 0 {
             // As for a fault: a comparison of what is left will define them anew.
@@ -41,9 +46,10 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
             return Ok(false);
         }
         if !O::WATCHES
-            && let Some(done) = stretch(core, i, count(core, i).min(left))
+            && let Some(done) = stretch(core, i, count(core, i).min(left).min(reach))
         {
             left -= done;
+            reach = reach.saturating_mul(4);
             continue;
         }
         left -= 1;
@@ -68,48 +74,78 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
     Ok(true)
 }
 
-/// Moves or stores up to `most` elements at once, and says how many; `None`, with nothing done, where that is
-/// not the same as one by one.
+/// Does up to `most` elements at once, and says how many; `None`, with nothing done, where that is not the same as
+/// one by one.
 fn stretch(core: &mut Core, i: Instruction, most: u64) -> Option<u64> {
-    if i.repeat != Repeat::Count || i.narrow || core.cpu.get(Reg::DIRECTION) != 0 {
+    if i.narrow || core.cpu.get(Reg::DIRECTION) != 0 {
         return None;
     }
     let size = i.size.bytes();
     let target = core.cpu.get(Reg::RDI);
+    let source = core.cpu.get(Reg::RSI).wrapping_add(core.cpu.get(i.segment));
     let in_page = |address: u64| (PAGE_SIZE - address % PAGE_SIZE) / size;
-    let mut elements = most.min(in_page(target));
-    let mut buffer = [0; PAGE_SIZE as usize];
-    let bytes = match i.kind {
-        StringKind::Store if elements >= SHORTEST_STRETCH => {
-            let bytes = buffer.get_mut(..(elements * size) as usize)?;
-            let pattern = core.cpu.get(Reg::RAX).to_le_bytes();
-            bytes.chunks_exact_mut(size as usize).for_each(|to| to.copy_from_slice(&pattern[..to.len()]));
-            bytes
-        }
+    let reads_source = matches!(i.kind, StringKind::Move | StringKind::Compare);
+    let mut elements = most.min(in_page(target)).min(LONGEST_STRETCH as u64 / size);
+    if reads_source {
+        elements = elements.min(in_page(source));
+    }
+    let distance = target.wrapping_sub(source);
+    if i.kind == StringKind::Move && distance != 0 {
+        // Elements that this very instruction has written must be there before they are read.
+        elements = elements.min(distance / size);
+    }
+    if elements < SHORTEST_STRETCH {
+        return None;
+    }
+    let (mut one, mut other) = ([0; LONGEST_STRETCH], [0; LONGEST_STRETCH]);
+    let one = one.get_mut(..(elements * size) as usize)?;
+    match i.kind {
         StringKind::Move => {
-            let source = core.cpu.get(Reg::RSI).wrapping_add(core.cpu.get(i.segment));
-            elements = elements.min(in_page(source));
-            // Elements that this very instruction has written must be there before they are read.
-            let distance = target.wrapping_sub(source);
-            if distance != 0 {
-                elements = elements.min(distance / size);
+            core.memory.read(source, one).ok()?;
+            core.memory.store_in_page(target, one)?;
+        }
+        StringKind::Store => {
+            fill(one, core.cpu.get(Reg::RAX), size);
+            core.memory.store_in_page(target, one)?;
+        }
+        StringKind::Scan | StringKind::Compare => {
+            let other = other.get_mut(..one.len())?;
+            match i.kind {
+                StringKind::Compare => core.memory.read(source, one).ok()?,
+                _ => fill(one, core.cpu.get(Reg::RAX), size),
             }
-            if elements < SHORTEST_STRETCH {
+            core.memory.read(target, other).ok()?;
+            let while_equal = i.repeat == Repeat::WhileEqual;
+            let pairs = one.chunks_exact(size as usize).zip(other.chunks_exact(size as usize));
+            let alike = match while_equal && one == other {
+                true => elements,
+                false => pairs.take_while(|(one, other)| (one == other) == while_equal).count() as u64,
+            };
+            // The last one defines the flags.
+            elements = alike.min(elements - 1);
+            if elements == 0 {
                 return None;
             }
-            let bytes = buffer.get_mut(..(elements * size) as usize)?;
-            core.memory.read(source, bytes).ok()?;
-            bytes
         }
-        _ => return None,
-    };
-    core.memory.store_in_page(target, bytes)?;
+        StringKind::Load => return None,
+    }
     core.cpu.set(Reg::RDI, target.wrapping_add(elements * size));
-    if i.kind == StringKind::Move {
+    if reads_source {
         core.cpu.set(Reg::RSI, core.cpu.get(Reg::RSI).wrapping_add(elements * size));
     }
     core.cpu.set(Reg::RCX, core.cpu.get(Reg::RCX).wrapping_sub(elements));
     Some(elements)
+}
+
+/// Fills `bytes` with the lower `size` bytes of `value`, over and over; they are at least as many.
+fn fill(bytes: &mut [u8], value: u64, size: u64) {
+    let mut filled = size as usize;
+    bytes[..filled].copy_from_slice(&value.to_le_bytes()[..filled]);
+    while filled < bytes.len() {
+        let more = filled.min(bytes.len() - filled);
+        bytes.copy_within(..more, filled);
+        filled += more;
+    }
 }
 
 fn count(core: &Core, i: Instruction) -> u64 {
