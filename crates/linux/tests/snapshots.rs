@@ -180,7 +180,7 @@ fn clones_at_a_thousand_random_times_run_to_the_same_end() {
             work(queue, |(number, mut clone): (usize, Process)| {
                 let time = clone.machine.time;
                 // Some are cloned once more on their way, and both run on.
-                if number % 5 == 0 {
+                if number.is_multiple_of(5) {
                     let middle = Time(time.0.midpoint(whole.time.0));
                     assert_eq!(clone.run(middle, &mut Unwatched), Exit::Until);
                     let again = end(clone.fork(), BUDGET, &mut Unwatched);
@@ -252,7 +252,7 @@ impl Observer for Places {
         assert_eq!(time, Time(self.instructions), "each instruction is told once, in order");
         self.instructions += 1;
         self.now = time.0;
-        if time.0 % 101 != 0 {
+        if !time.0.is_multiple_of(101) {
             return;
         }
         for op in ops {

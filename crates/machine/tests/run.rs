@@ -63,6 +63,63 @@ fn both_executors_agree_at_every_instant() {
 }
 
 #[test]
+fn loads_by_frame_registers_write_nothing_in_either_executor() {
+    // From pages that were never written, by both registers, some of them not writable at all.
+    let code = assembled(|a| {
+        a.mov(rbp, DATA + 0x1008)?;
+        a.mov(rax, qword_ptr(rbp - 8))?;
+        a.lea(rsp, qword_ptr(rbp + 0x1000))?;
+        a.mov(rbx, qword_ptr(rsp + 8))?;
+        a.pop(rdx)?;
+        a.mov(rbp, CODE + 8)?;
+        a.mov(rcx, qword_ptr(rbp - 8))?;
+        a.syscall()
+    });
+    let [fast, watched] = [false, true].map(|watched| {
+        let mut machine = machine_with(&code, Permissions::RX);
+        assert_eq!(run(&mut machine, FOREVER, watched), Stop::Syscall);
+        machine
+    });
+    let written = |machine: &Machine| machine.memory.written_pages().collect::<Vec<u64>>();
+    assert_eq!(written(&fast), written(&watched));
+    assert_eq!(fast.memory.resident_pages(), watched.memory.resident_pages());
+    assert_eq!(fast.state_hash(), watched.state_hash());
+}
+
+#[test]
+fn loads_by_frame_registers_see_stores_by_others_also_after_a_fork() {
+    let code = assembled(|a| {
+        let mut top = a.create_label();
+        a.mov(rbp, DATA + 0x108)?;
+        a.mov(rbx, DATA + 0x100)?;
+        a.mov(ecx, 50)?;
+        a.set_label(&mut top)?;
+        a.mov(rax, qword_ptr(rbp - 8))?;
+        a.add(rax, rcx)?;
+        a.mov(qword_ptr(rbx), rax)?;
+        a.add(rdx, qword_ptr(rbp - 8))?;
+        a.dec(rcx)?;
+        a.jne(top)?;
+        a.syscall()
+    });
+    let mut watched = machine_with(&code, Permissions::RX);
+    assert_eq!(run(&mut watched, FOREVER, true), Stop::Syscall);
+    let mut fast = machine_with(&code, Permissions::RX);
+    let mut forks = Vec::new();
+    while fast.run(Time(fast.time.0 + 7), &mut Unwatched) == Stop::Until {
+        forks.push(fast.fork());
+    }
+    forks.push(fast);
+    for mut fork in forks {
+        fork.run(FOREVER, &mut Unwatched);
+        assert_eq!(
+            (fork.cpu.get(Reg::RDX), fork.state_hash()),
+            (watched.cpu.get(Reg::RDX), watched.state_hash())
+        );
+    }
+}
+
+#[test]
 fn forks_at_any_time_run_to_the_same_end_on_any_thread() {
     let mut original = machine_with(&busy_program(), Permissions::RX);
     let mut forks = Vec::new();

@@ -129,11 +129,36 @@ unsafe fn retry_store(core: &mut Core, at: *const Code, left: u64, address: u64,
     unsafe { ((*at).handler)(core, at, left) }
 }
 
-/// The same for a frame register's page.
+/// The same for loads by way of a frame register.
 #[cold]
 #[inline(never)]
-unsafe fn retry_frame(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64, frame: Frame) {
-    if !address.is_multiple_of(bytes) || core.memory.know_frame(frame, address).is_err() {
+unsafe fn retry_frame_load(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+    address: u64,
+    bytes: u64,
+    frame: Frame,
+) {
+    if !address.is_multiple_of(bytes) || core.memory.know_frame_readable(frame, address).is_err() {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at, left) }
+}
+
+/// The same for stores by way of a frame register.
+#[cold]
+#[inline(never)]
+unsafe fn retry_frame_store(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+    address: u64,
+    bytes: u64,
+    frame: Frame,
+) {
+    if !address.is_multiple_of(bytes) || core.memory.know_frame_writable(frame, address).is_err() {
         return bail(core, at, left);
     }
     // SAFETY: the contract of `Handler`.
@@ -151,7 +176,7 @@ macro_rules! load {
             None => unsafe {
                 let bytes = <$w>::SIZE.bytes();
                 return match <$m>::FRAME {
-                    Some(frame) => retry_frame($core, $at, $left, address, bytes, frame),
+                    Some(frame) => retry_frame_load($core, $at, $left, address, bytes, frame),
                     None => retry_load($core, $at, $left, address, bytes),
                 };
             },
@@ -168,7 +193,7 @@ macro_rules! store {
             unsafe {
                 let bytes = <$w>::SIZE.bytes();
                 return match <$m>::FRAME {
-                    Some(frame) => retry_frame($core, $at, $left, address, bytes, frame),
+                    Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
                     None => retry_store($core, $at, $left, address, bytes),
                 };
             }

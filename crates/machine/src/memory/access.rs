@@ -99,8 +99,8 @@ impl Memory {
     /// A load by way of a frame register, or `None`.
     #[inline(always)]
     pub fn load_frame<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {
-        let host = self.write_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
-        // SAFETY: as in `load`; a page that is known to be writable can be read.
+        let host = self.read_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
+        // SAFETY: as in `load`.
         Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
     }
 
@@ -113,9 +113,15 @@ impl Memory {
         Some(())
     }
 
-    /// Makes the page of `address` known to accesses by way of a frame register, if the guest may write
-    /// there.
-    pub fn know_frame(&mut self, frame: Frame, address: u64) -> Result<(), AccessFault> {
+    /// Makes the page of `address` known to loads by way of a frame register, if the guest may read there.
+    pub fn know_frame_readable(&mut self, frame: Frame, address: u64) -> Result<(), AccessFault> {
+        let host = self.readable(address)?;
+        self.read_tlb.set_frame(frame, address, host.cast_mut());
+        Ok(())
+    }
+
+    /// Makes the page of `address` known to stores by way of a frame register, if the guest may write there.
+    pub fn know_frame_writable(&mut self, frame: Frame, address: u64) -> Result<(), AccessFault> {
         let host = self.writable(Writer::Guest, address)?;
         self.write_tlb.set_frame(frame, address, host);
         Ok(())

@@ -115,8 +115,13 @@ impl Tlb {
         *self.used.get_mut() = true;
     }
 
-    /// Like [`Tlb::set`], but only if the page is remembered already.
+    /// Like [`Tlb::set`], but only where the page is remembered already.
     pub fn replace(&mut self, page: u64, host: *mut u8) {
+        for frame in &mut self.frames {
+            if *frame.tag.get_mut() == page {
+                frame.host = host;
+            }
+        }
         if self.hit(page, 1).is_some() {
             self.set(page, host);
         }
@@ -198,6 +203,17 @@ mod tests {
             assert_eq!(tlb.hit_frame(Frame::StackPointer, address, 8), None);
             assert_eq!(tlb.hit_frame(Frame::FramePointer, address, 8), None);
         }
+    }
+
+    #[test]
+    fn a_page_that_moved_is_found_by_frames_too() {
+        let mut tlb = Tlb::new();
+        tlb.set_frame(Frame::StackPointer, 0x5010, host(0x9_0010));
+        tlb.set_frame(Frame::FramePointer, 0x6010, host(0x8_0010));
+        tlb.replace(0x5000, host(0x7_0000));
+        assert_eq!(tlb.hit_frame(Frame::StackPointer, 0x5008, 8), Some(host(0x7_0008)));
+        assert_eq!(tlb.hit_frame(Frame::FramePointer, 0x6008, 8), Some(host(0x8_0008)));
+        assert_eq!(tlb.hit(0x5008, 8), None);
     }
 
     #[test]
