@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,7 +35,6 @@ pub struct Program {
     words: Vec<OsString>,
     directory: PathBuf,
     stdin: Option<PathBuf>,
-    environment: Vec<(OsString, OsString)>,
     timeout: Duration,
 }
 
@@ -46,7 +45,6 @@ impl Program {
             words: words.into_iter().map(|word| word.as_ref().to_owned()).collect(),
             directory: PathBuf::from("/"),
             stdin: None,
-            environment: ENVIRONMENT.iter().map(|&(key, value)| (key.into(), value.into())).collect(),
             timeout: Duration::from_secs(20),
         }
     }
@@ -59,11 +57,6 @@ impl Program {
     /// Standard input comes from this file; without, it is empty.
     pub fn stdin(mut self, file: impl Into<PathBuf>) -> Program {
         self.stdin = Some(file.into());
-        self
-    }
-
-    pub fn environment(mut self, key: &str, value: &str) -> Program {
-        self.environment.push((key.into(), value.into()));
         self
     }
 
@@ -95,7 +88,7 @@ impl Program {
             .args(arguments)
             .current_dir(&self.directory)
             .env_clear()
-            .envs(self.environment.iter().cloned())
+            .envs(ENVIRONMENT)
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -114,12 +107,9 @@ impl Program {
         }
     }
 
+    /// The program and its arguments.
     pub fn words(&self) -> &[OsString] {
         &self.words
-    }
-
-    pub fn directory_path(&self) -> &Path {
-        &self.directory
     }
 }
 
