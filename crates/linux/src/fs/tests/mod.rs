@@ -146,6 +146,7 @@ pub trait Shorthand {
     fn try_open(&mut self, path: &str, flags: u32) -> Result<i32, Errno>;
     fn get(&mut self, path: &str) -> Result<Vec<u8>, Errno>;
     fn put(&mut self, path: &str, content: &[u8]) -> Result<(), Errno>;
+    /// What a directory lists, sorted.
     fn names(&mut self, path: &str) -> Vec<String>;
     fn stat_path(&mut self, path: &str) -> Result<Stat, Errno>;
 }
@@ -190,7 +191,9 @@ impl Shorthand for FileSystem {
         })
         .unwrap();
         self.close(descriptor).unwrap();
-        names.split_off(2)
+        let mut names = names.split_off(2);
+        names.sort();
+        names
     }
 
     fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
