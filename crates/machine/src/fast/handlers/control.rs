@@ -1,0 +1,184 @@
+//! The stack, and what ends a block.
+
+use super::*;
+use lift::FlagKind;
+
+handler! {
+    push(core, code, at, left) {
+        let value = reg(core, code.a);
+        push!(core, at, left, value);
+    }
+}
+handler! {
+    push_const(core, code, at, left) {
+        push!(core, at, left, code.imm);
+    }
+}
+handler! {
+    pop(core, code, at, left) {
+        let stack = core.cpu.get(Reg::RSP);
+        let value = load!(core, at, left, W8, OnStack, stack);
+        core.cpu.set(Reg::RSP, stack.wrapping_add(8));
+        set_reg(core, code.a, value);
+    }
+}
+handler! {
+    leave_frame(core, code, at, left) {
+        let frame = core.cpu.get(Reg::RBP);
+        let saved = load!(core, at, left, W8, InFrame, frame);
+        core.cpu.set(Reg::RSP, frame.wrapping_add(8));
+        core.cpu.set(Reg::RBP, saved);
+        let _ = code;
+    }
+}
+
+// Ends of blocks.
+
+/// The block ends without a control transfer.
+pub unsafe fn fall_through(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave::<0>(core, at, left) }
+}
+
+pub unsafe fn jump(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave::<1>(core, at, left) }
+}
+
+pub unsafe fn jump_reg(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = reg(core, code.f);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target, left) }
+}
+
+pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = load!(core, at, left, W8, M, M::address(core, code));
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target, left) }
+}
+
+pub unsafe fn call(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    push!(core, at, left, code.imm);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave::<1>(core, at, left) }
+}
+
+pub unsafe fn call_reg(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = reg(core, code.f);
+    push!(core, at, left, code.imm);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target, left) }
+}
+
+pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let target = load!(core, at, left, W8, M, M::address(core, code));
+    push!(core, at, left, code.imm);
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target, left) }
+}
+
+/// `imm` is what the stack pointer moves by.
+pub unsafe fn ret(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let stack = core.cpu.get(Reg::RSP);
+    let target = load!(core, at, left, W8, OnStack, stack);
+    core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
+    // SAFETY: the contract of `Handler`.
+    unsafe { leave_to(core, target, left) }
+}
+
+pub unsafe fn branch<D: Decision>(core: &mut Core, at: *const Code, left: u64) {
+    let holds = core.cpu.flag_record().holds(D::CONDITION);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, holds) }
+}
+
+// A comparison and the jump after it.
+
+pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let (a, b) = (reg(core, code.a), reg(core, code.f));
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let (a, b) = (reg(core, code.a), code.imm);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let b = load!(core, at, left, W, M, M::address(core, code));
+    let a = reg(core, code.a);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let a = load!(core, at, left, W, M, M::address(core, code));
+    let b = reg(core, code.a);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let (a, b) = (load!(core, at, left, W, M, M::address(core, code)), code.imm);
+    record(core, FlagKind::Sub, W::SIZE, a, b);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+}
+
+pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
+    record(core, FlagKind::Logic, W::SIZE, result, 0);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared_zero::<D, W>(result)) }
+}
+
+pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    let code = unsafe { &*at };
+    let result = reg(core, code.a) & code.imm;
+    record(core, FlagKind::Logic, W::SIZE, result, 0);
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, compared_zero::<D, W>(result)) }
+}

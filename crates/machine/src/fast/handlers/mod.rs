@@ -1,0 +1,262 @@
+//! The handlers, one file a kind; here is what they share: how they go on, leave a block, bail, and reach
+//! memory. Each is safe to call under the contract of [`super::Handler`].
+
+use super::parts::*;
+use super::{Code, Exit, Links};
+use crate::exec::{Context, Flow, MOST_ELEMENTS, execute_instruction};
+use crate::memory::Frame;
+use crate::observer::Unwatched;
+use crate::{Core, PAGE_SIZE, Time};
+use lift::{Op, Reg};
+use std::sync::atomic::Ordering::Acquire;
+
+/// Goes on with the next code.
+#[inline(always)]
+unsafe fn advance(core: &mut Core, code: *const Code, left: u64) {
+    // SAFETY: only the last code of a block does not advance.
+    unsafe {
+        let next = code.add(1);
+        ((*next).handler)(core, next, left)
+    }
+}
+
+/// Gives up before the code's instruction.
+#[cold]
+#[inline(never)]
+fn bail(core: &mut Core, code: *const Code, left: u64) {
+    exit(core, Exit::Bail(code), left);
+}
+
+/// Ends the slice, with `left` instructions to spare.
+#[inline(always)]
+fn exit(core: &mut Core, exit: Exit, left: u64) {
+    core.exit = exit;
+    core.left = left;
+}
+
+/// Goes on with a block, if the slice has room for it.
+#[inline(always)]
+unsafe fn enter(core: &mut Core, header: *const Code, left: u64) {
+    // SAFETY: the block belongs to the space of the current one; its first code follows its header.
+    unsafe {
+        let length = (*header).imm;
+        if left < length {
+            return exit(core, Exit::Slice(header), left);
+        }
+        core.current = header;
+        let first = header.add(1);
+        ((*first).handler)(core, first, left - length)
+    }
+}
+
+/// Leaves the block to one of its two fixed targets; `at` is its last code.
+#[inline(always)]
+unsafe fn leave<const SIDE: usize>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: a block's links follow its last code, and lead to blocks of its space.
+    unsafe {
+        let next = Links::after(at).next[SIDE].load(Acquire);
+        if next.is_null() {
+            return exit(core, Exit::Link(SIDE == 1), left);
+        }
+        enter(core, next, left)
+    }
+}
+
+/// Leaves the block by a condition. The two sides are kept apart by a jump of the host's own: were the side
+/// an index into the links, all of the next block would have to wait for the comparison, and the host could
+/// not run ahead.
+#[inline(always)]
+unsafe fn decide(core: &mut Core, at: *const Code, left: u64, holds: bool) {
+    // SAFETY: as for `leave`. The assembly is empty.
+    unsafe {
+        if holds {
+            leave::<1>(core, at, left)
+        } else {
+            std::arch::asm!("", options(nomem, nostack, preserves_flags));
+            leave::<0>(core, at, left)
+        }
+    }
+}
+
+/// Leaves the block to a computed address.
+#[inline(always)]
+unsafe fn leave_to(core: &mut Core, target: u64, left: u64) {
+    match core.jumps.get(target) {
+        // SAFETY: the cache holds blocks of the current space.
+        Some(block) => unsafe { enter(core, block, left) },
+        None => {
+            core.cpu.rip = target;
+            exit(core, Exit::Indirect, left);
+        }
+    }
+}
+
+macro_rules! handler {
+    ($(#[$doc:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? ($core:ident, $code:ident, $at:ident, $left:ident) $body:block) => {
+        $(#[$doc])*
+        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code, $left: u64) {
+            // SAFETY: the contract of `Handler`.
+            let $code = unsafe { &*$at };
+            $body
+            // SAFETY: as above.
+            unsafe { advance($core, $at, $left) }
+        }
+    };
+}
+
+/// Makes a page known to loads and starts the code again; bails where that cannot be.
+///
+/// A handler calls this and the next function last, so that the common path keeps no stack frame.
+#[cold]
+#[inline(never)]
+unsafe fn retry_load(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64) {
+    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address).is_err() {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at, left) }
+}
+
+/// The same for stores.
+#[cold]
+#[inline(never)]
+unsafe fn retry_store(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64) {
+    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address).is_err() {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at, left) }
+}
+
+/// The same for loads by way of a frame register.
+#[cold]
+#[inline(never)]
+unsafe fn retry_frame_load(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+    address: u64,
+    bytes: u64,
+    frame: Frame,
+) {
+    if !address.is_multiple_of(bytes) || core.memory.know_frame_readable(frame, address).is_err() {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at, left) }
+}
+
+/// The same for stores by way of a frame register.
+#[cold]
+#[inline(never)]
+unsafe fn retry_frame_store(
+    core: &mut Core,
+    at: *const Code,
+    left: u64,
+    address: u64,
+    bytes: u64,
+    frame: Frame,
+) {
+    if !address.is_multiple_of(bytes) || core.memory.know_frame_writable(frame, address).is_err() {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { ((*at).handler)(core, at, left) }
+}
+
+/// A load of width `$w` in mode `$m`. Nothing may have been changed before it, since the code may start
+/// again.
+macro_rules! load {
+    ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr) => {{
+        let address = $address;
+        match <$w>::load::<$m>($core, address) {
+            Some(value) => value,
+            // SAFETY: the contract of `Handler`.
+            None => unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame_load($core, $at, $left, address, bytes, frame),
+                    None => retry_load($core, $at, $left, address, bytes),
+                };
+            },
+        }
+    }};
+}
+
+/// A store, likewise.
+macro_rules! store {
+    ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr, $value:expr) => {{
+        let address = $address;
+        if <$w>::store::<$m>($core, address, $value).is_none() {
+            // SAFETY: the contract of `Handler`.
+            unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
+                    None => retry_store($core, $at, $left, address, bytes),
+                };
+            }
+        }
+    }};
+}
+
+/// A load of 16 bytes, likewise.
+macro_rules! load_16 {
+    ($core:ident, $at:ident, $left:ident, $address:expr) => {
+        match $core.memory.load_known::<u128>($address) {
+            Some(value) => value,
+            // SAFETY: the contract of `Handler`.
+            None => return unsafe { retry_load($core, $at, $left, $address, 16) },
+        }
+    };
+}
+
+/// Stores below the stack pointer and moves it.
+macro_rules! push {
+    ($core:ident, $at:ident, $left:ident, $value:expr) => {{
+        let stack = $core.cpu.get(Reg::RSP).wrapping_sub(8);
+        store!($core, $at, $left, W8, OnStack, stack, $value);
+        $core.cpu.set(Reg::RSP, stack);
+    }};
+}
+
+// After the macros, so that these files see them.
+mod arithmetic;
+mod control;
+mod movement;
+mod vector;
+
+pub use arithmetic::*;
+pub use control::*;
+pub use movement::*;
+pub use vector::*;
+
+/// Runs an instruction's plain ops by the reference executor; `imm` points to them.
+pub unsafe fn plain(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: `imm` and `count` are a slice of the ops of the block that this code belongs to.
+    let code = unsafe { &*at };
+    let ops = unsafe { std::slice::from_raw_parts(code.imm as usize as *const Op, code.count as usize) };
+    let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
+    match execute_instruction(core, ops, &mut cx) {
+        // SAFETY: the contract of `Handler`.
+        Ok(Flow::Next) => unsafe { advance(core, at, left) },
+        // SAFETY: as above.
+        Ok(Flow::Goto(target)) => unsafe { leave_to(core, target, left) },
+        Ok(Flow::Again | Flow::Syscall | Flow::Unsupported) | Err(_) => bail(core, at, left),
+    }
+}
+
+/// A repeated string instruction. One that may be interrupted counts as an instruction at each interruption,
+/// which is the reference executor's matter.
+pub unsafe fn repeated(core: &mut Core, at: *const Code, left: u64) {
+    if core.cpu.get(Reg::RCX) > MOST_ELEMENTS {
+        return bail(core, at, left);
+    }
+    // SAFETY: the contract of `Handler`.
+    unsafe { plain(core, at, left) }
+}
+
+/// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.
+pub unsafe fn refuse(core: &mut Core, at: *const Code, left: u64) {
+    bail(core, at, left)
+}
