@@ -476,3 +476,19 @@ pub enum Op {
     /// An instruction that whydunit does not implement.
     Unsupported,
 }
+
+impl Op {
+    /// Whether control does not simply go on after this op.
+    pub const fn ends_block(&self) -> bool {
+        matches!(
+            self,
+            Op::Jump { .. }
+                | Op::Call { .. }
+                | Op::Return { .. }
+                | Op::Branch { .. }
+                | Op::Syscall
+                | Op::Trap(_)
+                | Op::Unsupported
+        )
+    }
+}

@@ -126,7 +126,7 @@ fn lift_block(address: u64, memory: &Memory, edits: &Edits) -> Result<Box<Block>
     while instructions.len() < MAX_INSTRUCTIONS {
         let first_op = ops.len();
         let Some(length) = lift_one(at, memory, edits, &mut ops, instructions.is_empty())? else { break };
-        let ends = ops[first_op..].iter().any(ends_block);
+        let ends = ops[first_op..].iter().any(Op::ends_block);
         instructions.push(Instruction { address: at, first_op: first_op as u32, end_op: ops.len() as u32 });
         at = at.wrapping_add(length);
         if ends {
@@ -164,20 +164,6 @@ fn lift_one(
             Ok(Some(1))
         }
     }
-}
-
-/// Whether control does not simply go on after this op.
-fn ends_block(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Jump { .. }
-            | Op::Call { .. }
-            | Op::Return { .. }
-            | Op::Branch { .. }
-            | Op::Syscall
-            | Op::Trap(_)
-            | Op::Unsupported
-    )
 }
 
 fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) -> Box<Block> {

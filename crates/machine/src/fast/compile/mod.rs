@@ -31,7 +31,7 @@ pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
             let code = control::control(ops).or_else(|| straight(ops)).unwrap_or_else(|| plain(ops));
             codes.push(code);
             origins.push(index as u16);
-            ended = ends(ops);
+            ended = ops.last().is_some_and(Op::ends_block);
         }
         index += 1;
     }
@@ -41,21 +41,6 @@ pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
         origins.push(block.instructions.len() as u16);
     }
     (codes, origins)
-}
-
-fn ends(ops: &[Op]) -> bool {
-    matches!(
-        ops.last(),
-        Some(
-            Op::Jump { .. }
-                | Op::Call { .. }
-                | Op::Return { .. }
-                | Op::Branch { .. }
-                | Op::Syscall
-                | Op::Trap(_)
-                | Op::Unsupported
-        )
-    )
 }
 
 fn code(handler: Handler) -> Code {
