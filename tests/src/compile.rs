@@ -5,6 +5,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::place;
 
@@ -62,8 +63,10 @@ pub fn compile(source: &Path, variant: Variant, flags: &[&str]) -> Result<PathBu
     if executable.exists() {
         return Ok(executable);
     }
-    // Written under a name of its own and then renamed, because several tests may want the same program at once.
-    let temporary = directory.join(format!("{name}.{}", std::process::id()));
+    // Written under a name of its own and then renamed, because several tests, in one process or several, may want the same program at once.
+    static COMPILATIONS: AtomicU64 = AtomicU64::new(0);
+    let number = COMPILATIONS.fetch_add(1, Ordering::Relaxed);
+    let temporary = directory.join(format!("{name}.{}.{number}", std::process::id()));
     let output = Command::new(variant.compiler)
         .args(["-g", "-w", "-std=gnu11", variant.optimisation])
         .args(variant.linkage.flags())
