@@ -24,5 +24,5 @@ fn lifted_code_is_bounded_however_much_is_executed() {
         most = most.max(machine.block_count());
     }
     assert_eq!(machine.cpu.rip, code + 2 * 5_000_000);
-    assert!((10_000..40_000).contains(&most), "{most} blocks");
+    assert!((1_000..40_000).contains(&most), "{most} blocks");
 }
