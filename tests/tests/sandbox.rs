@@ -161,7 +161,7 @@ impl Drop for Bystander {
 #[test]
 fn a_bystander_would_notice_a_signal() {
     let mut bystander = Bystander::start();
-    let signalled = Command::new("kill").args(["-CONT", &bystander.0.id().to_string()]).status();
+    let signalled = Command::new("sh").args(["-c", "kill -CONT $0", &bystander.0.id().to_string()]).status();
     assert!(signalled.is_ok_and(|status| status.success()));
     let deadline = Instant::now() + Duration::from_secs(10);
     while bystander.0.try_wait().expect("its state").is_none() {
