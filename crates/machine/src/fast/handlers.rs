@@ -184,6 +184,24 @@ macro_rules! load {
     }};
 }
 
+/// A load from where a store follows in the same code, likewise.
+macro_rules! load_to_store {
+    ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr) => {{
+        let address = $address;
+        match <$w>::load_to_store::<$m>($core, address) {
+            Some(value) => value,
+            // SAFETY: the contract of `Handler`.
+            None => unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
+                    None => retry_store($core, $at, $left, address, bytes),
+                };
+            },
+        }
+    }};
+}
+
 /// A store, likewise.
 macro_rules! store {
     ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr, $value:expr) => {{
@@ -383,7 +401,7 @@ handler! {
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
-        let a = load!(core, at, left, W, M, address);
+        let a = load_to_store!(core, at, left, W, M, address);
         let b = reg(core, code.a);
         let result = values::binary(F::FUNCTION, W::SIZE, a, b);
         store!(core, at, left, W, M, address, result);
@@ -394,7 +412,7 @@ handler! {
     /// memory = function(memory, constant)
     binary_store_const<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
-        let a = load!(core, at, left, W, M, address);
+        let a = load_to_store!(core, at, left, W, M, address);
         let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
         store!(core, at, left, W, M, address, result);
         compute::<F, W>(core, a, code.imm);
@@ -430,7 +448,7 @@ handler! {
 handler! {
     step_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
-        let a = load!(core, at, left, W, M, address);
+        let a = load_to_store!(core, at, left, W, M, address);
         store!(core, at, left, W, M, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
         record_step::<F, W>(core, a);
     }
