@@ -195,7 +195,7 @@ macro_rules! load_to_store {
                 let bytes = <$w>::SIZE.bytes();
                 return match <$m>::FRAME {
                     Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
-                    None => retry_store($core, $at, $left, address, bytes),
+                    None => retry_load($core, $at, $left, address, bytes),
                 };
             },
         }

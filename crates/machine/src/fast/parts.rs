@@ -36,7 +36,7 @@ macro_rules! width {
                 let memory = &mut core.memory;
                 match M::FRAME {
                     Some(frame) => memory.load_frame_to_store::<$word>(frame, address),
-                    None => memory.load_known_to_store::<$word>(address),
+                    None => memory.load_known::<$word>(address),
                 }
                 .map(|value| value as u64)
             }

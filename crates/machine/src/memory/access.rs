@@ -85,19 +85,11 @@ impl Memory {
         Some(())
     }
 
-    /// A load from where a store follows, so that one look-up serves both.
-    #[inline(always)]
-    pub fn load_known_to_store<T: Scalar>(&mut self, address: u64) -> Option<T> {
-        let host = self.write_tlb.hit(address, size_of::<T>() as u64)?;
-        // SAFETY: as in `load`; a page that is known to be writable can be read.
-        Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
-    }
-
-    /// The same by way of a frame register.
+    /// A load by way of a frame register from where a store follows, so that one look-up serves both.
     #[inline(always)]
     pub fn load_frame_to_store<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {
         let host = self.write_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
-        // SAFETY: as above.
+        // SAFETY: as in `load`; a page that is known to be writable can be read.
         Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
     }
 
