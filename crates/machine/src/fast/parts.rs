@@ -11,6 +11,8 @@ pub trait Width {
     const SIZE: Size;
     /// `None` if the TLB does not know the page.
     fn load<M: Mode>(core: &mut Core, address: u64) -> Option<u64>;
+    /// A load from where a store follows.
+    fn load_to_store<M: Mode>(core: &mut Core, address: u64) -> Option<u64>;
     /// `None`, with nothing done, if the TLB does not know the page.
     fn store<M: Mode>(core: &mut Core, address: u64, value: u64) -> Option<()>;
 }
@@ -25,6 +27,15 @@ macro_rules! width {
                 let memory = &mut core.memory;
                 match M::FRAME {
                     Some(frame) => memory.load_frame::<$word>(frame, address),
+                    None => memory.load_known::<$word>(address),
+                }
+                .map(|value| value as u64)
+            }
+            #[inline(always)]
+            fn load_to_store<M: Mode>(core: &mut Core, address: u64) -> Option<u64> {
+                let memory = &mut core.memory;
+                match M::FRAME {
+                    Some(frame) => memory.load_frame_to_store::<$word>(frame, address),
                     None => memory.load_known::<$word>(address),
                 }
                 .map(|value| value as u64)

@@ -96,6 +96,14 @@ impl Memory {
         Some(())
     }
 
+    /// A load by way of a frame register from where a store follows, so that one look-up serves both.
+    #[inline(always)]
+    pub fn load_frame_to_store<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {
+        let host = self.write_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
+        // SAFETY: as in `load`; a page that is known to be writable can be read.
+        Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
+    }
+
     /// A load by way of a frame register, or `None`.
     #[inline(always)]
     pub fn load_frame<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {

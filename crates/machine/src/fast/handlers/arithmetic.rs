@@ -46,7 +46,7 @@ handler! {
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
-        let a = load!(core, at, left, W, M, address);
+        let a = load_to_store!(core, at, left, W, M, address);
         let b = reg(core, code.a);
         let result = values::binary(F::FUNCTION, W::SIZE, a, b);
         store!(core, at, left, W, M, address, result);
@@ -57,7 +57,7 @@ handler! {
     /// memory = function(memory, constant)
     binary_store_const<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
-        let a = load!(core, at, left, W, M, address);
+        let a = load_to_store!(core, at, left, W, M, address);
         let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
         store!(core, at, left, W, M, address, result);
         compute::<F, W>(core, a, code.imm);
@@ -93,7 +93,7 @@ handler! {
 handler! {
     step_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
-        let a = load!(core, at, left, W, M, address);
+        let a = load_to_store!(core, at, left, W, M, address);
         store!(core, at, left, W, M, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
         record_step::<F, W>(core, a);
     }

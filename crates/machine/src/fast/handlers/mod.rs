@@ -183,6 +183,24 @@ macro_rules! load {
     }};
 }
 
+/// A load from where a store follows in the same code, likewise.
+macro_rules! load_to_store {
+    ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr) => {{
+        let address = $address;
+        match <$w>::load_to_store::<$m>($core, address) {
+            Some(value) => value,
+            // SAFETY: the contract of `Handler`.
+            None => unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
+                    None => retry_load($core, $at, $left, address, bytes),
+                };
+            },
+        }
+    }};
+}
+
 /// A store, likewise.
 macro_rules! store {
     ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr, $value:expr) => {{
