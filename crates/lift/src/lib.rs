@@ -3,6 +3,7 @@
 //! dependence tracker and formulas all read it.
 
 mod describe;
+mod effects;
 pub mod flags;
 mod lift;
 mod op;
@@ -11,6 +12,7 @@ mod reg;
 pub mod vector;
 
 pub use describe::{Description, describe};
+pub use effects::{Effects, FXSAVE_BYTES, FXSAVE_WRITTEN};
 pub use lift::{Decoded, decode, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};

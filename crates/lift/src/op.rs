@@ -272,7 +272,7 @@ pub enum Repeat {
 }
 
 /// What ops cannot express. Each declares the registers and bytes that it reads and writes
-/// (see [`crate::Effects`]).
+/// (see [`Helper::effects`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Helper {
     Cpuid,
@@ -437,8 +437,8 @@ pub enum Op {
         b: Reg,
         imm: u8,
     },
-    /// A string instruction with its repetition, over rsi, rdi, rcx, rax and DF. `source` is the
-    /// address of the rsi operand (it may have a segment).
+    /// A string instruction with its repetition, over rsi, rdi, rcx, rax and DF. The rsi operand
+    /// may have a segment.
     String {
         kind: StringKind,
         size: Size,
@@ -450,7 +450,7 @@ pub enum Op {
         helper: Helper,
         address: Address,
     },
-    /// Faults (#GP) unless the low 16 bits that are reserved in MXCSR are clear in src.
+    /// Faults (#GP) if src has a bit that is reserved in MXCSR.
     CheckMxcsr {
         src: Reg,
     },

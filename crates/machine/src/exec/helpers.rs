@@ -4,12 +4,9 @@ use super::reference::{Context, fault_kind};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
 use crate::{Core, cpuid};
-use lift::{Helper, Reg};
+use lift::{FXSAVE_BYTES, Helper, Reg};
 
-/// Bytes of the area that fxsave writes.
-const FXSAVE_BYTES: u64 = 512;
-/// What of it the processor defines: the last 48 bytes belong to software.
-const FXSAVE_WRITTEN: usize = 416;
+const FXSAVE_WRITTEN: usize = lift::FXSAVE_WRITTEN as usize;
 const MXCSR_OFFSET: usize = 24;
 const XMM_OFFSET: usize = 160;
 /// All MXCSR bits that can be set.
