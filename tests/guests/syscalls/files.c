@@ -238,7 +238,8 @@ CASE(select)
     write(ends[1], "x", 1); FD_SET(ends[0], &in);
     TELL(select(ends[1] + 1, &in, NULL, NULL, NULL)); printf("%d\n", !!FD_ISSET(ends[0], &in));
     struct timespec zero = {0, 0}; FD_ZERO(&in); TELL(pselect(0, NULL, NULL, NULL, &zero, NULL));
-    FD_SET(99, &in); TELL(select(100, &in, NULL, NULL, &soon));
+    /* Linux leaves out descriptors beyond its table, which has 64 entries or more. */
+    FD_SET(60, &in); TELL(select(61, &in, NULL, NULL, &soon));
 }
 
 CASE(sendfile)
