@@ -28,37 +28,27 @@ impl FlagRecord {
     }
 
     /// The six flags at their places in RFLAGS.
+    #[inline(always)]
     pub fn flags(&self) -> u64 {
-        let size = size_of(self.code);
-        let mask = size.mask();
-        let (a, b, c) = (self.a & mask, self.b & mask, self.c & 1);
-        let kind = (self.code >> 2) as u8;
-        match kind {
-            k if k == FlagKind::Add as u8 => add(size, a, b, 0),
-            k if k == FlagKind::Adc as u8 => add(size, a, b, c),
-            k if k == FlagKind::Sub as u8 => subtract(size, a, b, 0),
-            k if k == FlagKind::Sbb as u8 => subtract(size, a, b, c),
-            k if k == FlagKind::Logic as u8 => sign_zero_parity(size, a),
-            k if k == FlagKind::Inc as u8 => add(size, a, 1, 0) & !CF | c,
-            k if k == FlagKind::Dec as u8 => subtract(size, a, 1, 0) & !CF | c,
-            k if k == FlagKind::Shl as u8 => shift_left(size, a, self.b),
-            k if k == FlagKind::Shr as u8 => shift_right(size, a, self.b),
-            k if k == FlagKind::Sar as u8 => shift_right_signed(size, a, self.b),
-            k if k == FlagKind::Mul as u8 => sign_zero_parity(size, a) | if b != 0 { CF | OF } else { 0 },
-            _ => self.a & ARITHMETIC,
-        }
+        materialise(self.code, self.a, self.b, self.c)
     }
 
     /// Whether `condition` holds. The common records are answered from their operands.
-    #[inline]
+    #[inline(always)]
     pub fn holds(&self, condition: Condition) -> bool {
+        self.holds_at_once(condition).unwrap_or_else(|| holds(condition, self.flags()))
+    }
+
+    /// Whether `condition` holds, where the operands of a common record tell.
+    #[inline(always)]
+    pub fn holds_at_once(&self, condition: Condition) -> Option<bool> {
         const SUB4: u64 = code(FlagKind::Sub, Size::B4);
         const SUB8: u64 = code(FlagKind::Sub, Size::B8);
         const SUB1: u64 = code(FlagKind::Sub, Size::B1);
         const LOGIC1: u64 = code(FlagKind::Logic, Size::B1);
         const LOGIC4: u64 = code(FlagKind::Logic, Size::B4);
         const LOGIC8: u64 = code(FlagKind::Logic, Size::B8);
-        let answer = match self.code {
+        match self.code {
             SUB4 => compare(condition, Size::B4, self.a, self.b),
             SUB8 => compare(condition, Size::B8, self.a, self.b),
             SUB1 => compare(condition, Size::B1, self.a, self.b),
@@ -66,8 +56,32 @@ impl FlagRecord {
             LOGIC8 => compare_zero(condition, Size::B8, self.a),
             LOGIC1 => compare_zero(condition, Size::B1, self.a),
             _ => None,
-        };
-        answer.unwrap_or_else(|| holds(condition, self.flags()))
+        }
+    }
+}
+
+/// The six flags of a record, given by its parts: through a reference, a handler would have to put together
+/// a record in memory from parts that were just stored one by one, and wait for them.
+#[inline(never)]
+fn materialise(code: u64, a: u64, b: u64, c: u64) -> u64 {
+    let size = size_of(code);
+    let mask = size.mask();
+    let (raw, count) = (a, b);
+    let (a, b, c) = (a & mask, b & mask, c & 1);
+    let kind = (code >> 2) as u8;
+    match kind {
+        k if k == FlagKind::Add as u8 => add(size, a, b, 0),
+        k if k == FlagKind::Adc as u8 => add(size, a, b, c),
+        k if k == FlagKind::Sub as u8 => subtract(size, a, b, 0),
+        k if k == FlagKind::Sbb as u8 => subtract(size, a, b, c),
+        k if k == FlagKind::Logic as u8 => sign_zero_parity(size, a),
+        k if k == FlagKind::Inc as u8 => add(size, a, 1, 0) & !CF | c,
+        k if k == FlagKind::Dec as u8 => subtract(size, a, 1, 0) & !CF | c,
+        k if k == FlagKind::Shl as u8 => shift_left(size, a, count),
+        k if k == FlagKind::Shr as u8 => shift_right(size, a, count),
+        k if k == FlagKind::Sar as u8 => shift_right_signed(size, a, count),
+        k if k == FlagKind::Mul as u8 => sign_zero_parity(size, a) | if b != 0 { CF | OF } else { 0 },
+        _ => raw & ARITHMETIC,
     }
 }
 

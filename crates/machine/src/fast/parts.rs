@@ -69,6 +69,8 @@ pub struct Based;
 pub struct OnStack;
 /// rbp + displacement, aligned
 pub struct InFrame;
+/// base + index + displacement
+pub struct Paired;
 /// base + (index << shift) + displacement
 pub struct Indexed;
 /// segment + base + (index << shift) + displacement
@@ -94,6 +96,13 @@ impl Mode for InFrame {
     #[inline(always)]
     fn address(core: &Core, code: &Code) -> u64 {
         core.cpu.get(Reg::RBP).wrapping_add(code.displacement as u64)
+    }
+}
+
+impl Mode for Paired {
+    #[inline(always)]
+    fn address(core: &Core, code: &Code) -> u64 {
+        Based::address(core, code).wrapping_add(reg(core, code.c))
     }
 }
 
@@ -199,4 +208,16 @@ pub fn compared_zero<D: Decision, W: Width>(a: u64) -> bool {
         let code = flags::code(FlagKind::Logic, W::SIZE);
         flags::FlagRecord { code, a, b: 0, c: 0 }.holds(D::CONDITION)
     })
+}
+
+/// Whether the decision falls for yes by the flags that a function recorded as `a` and `b`.
+#[inline(always)]
+pub fn decided<D: Decision, F: Function, W: Width>(a: u64, b: u64) -> bool {
+    use Condition::{Equal, NotEqual, NotSign, Sign};
+    match (F::FLAGS, D::CONDITION) {
+        (FlagKind::Sub, _) => compared::<D, W>(a, b),
+        (FlagKind::Logic, _) => compared_zero::<D, W>(a),
+        (FlagKind::Add, Equal | NotEqual | Sign | NotSign) => compared_zero::<D, W>(a.wrapping_add(b)),
+        (kind, _) => flags::FlagRecord { code: flags::code(kind, W::SIZE), a, b, c: 0 }.holds(D::CONDITION),
+    }
 }

@@ -1,11 +1,11 @@
 //! Instructions that end a block, and those that keep the stack.
 
 use super::super::handlers as h;
-use super::super::parts::{Based, InFrame, Indexed, Segmented};
+use super::super::parts::{Add, And, Based, InFrame, Indexed, Paired, Segmented, Sub};
 use super::super::{Code, Handler};
 use super::select::*;
 use super::{at, code, on, with_const};
-use lift::{Address, Binary, Op, Reg, Size, Value};
+use lift::{Address, Binary, FlagKind, Op, Reg, Size, Value};
 
 const STACK_TOP: Address = Address::register(Reg::RSP);
 /// Where a push stores.
@@ -46,6 +46,21 @@ pub(super) fn control(ops: &[Op]) -> Option<Code> {
     })
 }
 
+/// A branch by flags that are known to be recorded by an instruction of the same block.
+pub(super) fn branch_after(flags: (FlagKind, Size), ops: &[Op]) -> Option<Code> {
+    let &[Op::Test { condition, dst }, Op::Branch { condition: bit, .. }] = ops else { return None };
+    if dst != bit {
+        return None;
+    }
+    let (kind, size) = flags;
+    Some(code(by_comparison!(condition, D => by_common_width!(size, W => match kind {
+        FlagKind::Add => h::branch_after::<D, Add, W>,
+        FlagKind::Sub => h::branch_after::<D, Sub, W>,
+        FlagKind::Logic => h::branch_after::<D, And, W>,
+        _ => return None,
+    }))))
+}
+
 pub(super) fn stack(ops: &[Op]) -> Option<Code> {
     Some(match *ops {
         [
@@ -76,6 +91,7 @@ fn call_load(address: &Address) -> Option<Handler> {
         ModeKind::Based | ModeKind::OnStack => h::call_load::<Based>,
         ModeKind::InFrame => h::call_load::<InFrame>,
         ModeKind::Indexed => h::call_load::<Indexed>,
+        ModeKind::Paired => h::call_load::<Paired>,
         ModeKind::Segmented => h::call_load::<Segmented>,
     })
 }

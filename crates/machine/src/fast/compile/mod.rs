@@ -10,7 +10,7 @@ mod vector;
 use super::handlers as h;
 use super::{Code, Handler};
 use crate::block::Block;
-use lift::{Address, Op, Reg, Repeat};
+use lift::{Address, FlagKind, Op, Reg, Repeat, Size};
 
 /// The codes of a block and, for each, the index of the instruction that it begins with.
 pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
@@ -18,6 +18,7 @@ pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
     let mut origins = Vec::with_capacity(block.instructions.len() + 1);
     let mut index = 0;
     let mut ended = false;
+    let mut flags = None;
     while let Some(instruction) = block.instructions.get(index) {
         let ops = block.ops_of(instruction);
         let next = block.instructions.get(index + 1).map(|next| block.ops_of(next));
@@ -28,9 +29,14 @@ pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
             break;
         }
         if !ops.is_empty() {
-            let code = control::control(ops).or_else(|| straight(ops)).unwrap_or_else(|| plain(ops));
+            let code = flags
+                .and_then(|flags| control::branch_after(flags, ops))
+                .or_else(|| control::control(ops))
+                .or_else(|| straight(ops))
+                .unwrap_or_else(|| plain(ops));
             codes.push(code);
             origins.push(index as u16);
+            flags = ops.iter().fold(flags, flags_after);
             ended = ops.last().is_some_and(Op::ends_block);
         }
         index += 1;
@@ -41,6 +47,17 @@ pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
         origins.push(block.instructions.len() as u16);
     }
     (codes, origins)
+}
+
+/// What the flags are known to be recorded by after an op, if they were by `before` it.
+fn flags_after(before: Option<(FlagKind, Size)>, op: &Op) -> Option<(FlagKind, Size)> {
+    match *op {
+        Op::Flags { kind: kind @ (FlagKind::Add | FlagKind::Sub | FlagKind::Logic), size, .. } => {
+            Some((kind, size))
+        }
+        Op::Flags { .. } | Op::String { .. } | Op::Helper { .. } => None,
+        _ => before,
+    }
 }
 
 fn code(handler: Handler) -> Code {

@@ -8,6 +8,7 @@ pub(super) enum ModeKind {
     Based,
     OnStack,
     InFrame,
+    Paired,
     Indexed,
     Segmented,
 }
@@ -24,6 +25,7 @@ pub(super) fn mode(address: &Address, size: Size) -> Option<ModeKind> {
             Reg::RBP if aligned && *displacement < 0 => Some(ModeKind::InFrame),
             _ => Some(ModeKind::Based),
         },
+        Address { segment: Reg::ZERO, shift: 0, .. } => Some(ModeKind::Paired),
         Address { segment: Reg::ZERO, .. } => Some(ModeKind::Indexed),
         _ => Some(ModeKind::Segmented),
     }
@@ -125,6 +127,10 @@ macro_rules! by_common_mode {
             }
             $crate::fast::compile::select::ModeKind::InFrame => {
                 type $m = $crate::fast::parts::InFrame;
+                $body
+            }
+            $crate::fast::compile::select::ModeKind::Paired => {
+                type $m = $crate::fast::parts::Paired;
                 $body
             }
             $crate::fast::compile::select::ModeKind::Indexed => {

@@ -99,9 +99,29 @@ pub unsafe fn ret(core: &mut Core, at: *const Code, left: u64) {
 }
 
 pub unsafe fn branch<D: Decision>(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`.
+    unsafe {
+        match core.cpu.flag_record().holds_at_once(D::CONDITION) {
+            Some(holds) => decide(core, at, left, holds),
+            None => branch_by_flags::<D>(core, at, left),
+        }
+    }
+}
+
+/// A branch after an uncommon instruction; apart, so that the common ones keep no stack frame.
+#[cold]
+#[inline(never)]
+unsafe fn branch_by_flags<D: Decision>(core: &mut Core, at: *const Code, left: u64) {
     let holds = core.cpu.flag_record().holds(D::CONDITION);
     // SAFETY: the contract of `Handler`.
     unsafe { decide(core, at, left, holds) }
+}
+
+/// A branch in the same block as the function that set the flags it goes by.
+pub unsafe fn branch_after<D: Decision, F: Function, W: Width>(core: &mut Core, at: *const Code, left: u64) {
+    let (a, b) = (core.cpu.get(Reg::FLAG_A), core.cpu.get(Reg::FLAG_B));
+    // SAFETY: the contract of `Handler`.
+    unsafe { decide(core, at, left, decided::<D, F, W>(a, b)) }
 }
 
 // A comparison and the jump after it.

@@ -120,19 +120,54 @@ handler! {
     }
 }
 
-// Uses of conditions.
+// Uses of conditions. Those after an uncommon instruction are handlers of their own, so that the common ones
+// keep no stack frame.
 
 handler! {
     set_condition<D: Decision>(core, code, at, left) {
+        let record = core.cpu.flag_record();
+        let Some(holds) = record.holds_at_once(D::CONDITION) else {
+            // SAFETY: the contract of `Handler`.
+            return unsafe { set_condition_by_flags::<D>(core, at, left) };
+        };
+        put_condition(core, code, holds);
+    }
+}
+handler! {
+    #[cold]
+    #[inline(never)]
+    set_condition_by_flags<D: Decision>(core, code, at, left) {
         let holds = core.cpu.flag_record().holds(D::CONDITION);
-        let kept = reg(core, code.a) & !0xff;
-        set_reg(core, code.a, kept | holds as u64);
+        put_condition(core, code, holds);
     }
 }
 handler! {
     select<W: Width, D: Decision>(core, code, at, left) {
-        let holds = core.cpu.flag_record().holds(D::CONDITION);
-        let chosen = if holds { code.f } else { code.a };
-        set_reg(core, code.a, reg(core, chosen) & W::SIZE.mask());
+        let record = core.cpu.flag_record();
+        let Some(holds) = record.holds_at_once(D::CONDITION) else {
+            // SAFETY: the contract of `Handler`.
+            return unsafe { select_by_flags::<W, D>(core, at, left) };
+        };
+        choose::<W>(core, code, holds);
     }
+}
+handler! {
+    #[cold]
+    #[inline(never)]
+    select_by_flags<W: Width, D: Decision>(core, code, at, left) {
+        let holds = core.cpu.flag_record().holds(D::CONDITION);
+        choose::<W>(core, code, holds);
+    }
+}
+
+#[inline(always)]
+fn put_condition(core: &mut Core, code: &Code, holds: bool) {
+    let kept = reg(core, code.a) & !0xff;
+    set_reg(core, code.a, kept | holds as u64);
+}
+
+#[inline(always)]
+fn choose<W: Width>(core: &mut Core, code: &Code, holds: bool) {
+    let chosen = if holds { code.f } else { code.a };
+    set_reg(core, code.a, reg(core, chosen) & W::SIZE.mask());
 }
