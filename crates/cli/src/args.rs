@@ -90,11 +90,11 @@ pub struct RunArguments {
 pub enum Dump {
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
-    Ops(DumpOps),
+    Ops(DumpFunction),
 }
 
 #[derive(Debug, Args)]
-pub struct DumpOps {
+pub struct DumpFunction {
     /// An executable or library, looked up in PATH unless it has a slash
     pub program: OsString,
     /// A function's name, mangled or as in the source, or an address in it (0x…)

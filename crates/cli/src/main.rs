@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Arguments, Command, Dump};
+use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     panic::install_hook();
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
-        Command::Dump { what: Dump::Ops(arguments) } => dump::ops(&arguments),
+        Command::Dump { what } => dump::dump(&what),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {
         streams::tell(&format!("whydunit: {}\n", streams::printable(&format!("{:#}", failure.error))));

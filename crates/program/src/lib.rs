@@ -4,8 +4,10 @@
 //! only when an address in that object is asked for. Objects may be hostile: damaged tables
 //! give less information, never an error that hides the rest.
 
+mod cfg;
 mod cfi;
 mod debug_file;
+mod debug_info;
 mod demangle;
 mod lines;
 mod mapping;
@@ -15,6 +17,7 @@ mod read_file;
 mod symbols;
 mod unwind;
 
+pub use cfg::{BasicBlock, BlockId, Cfg, Terminator};
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;

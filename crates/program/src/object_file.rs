@@ -14,7 +14,7 @@ use object::{LittleEndian, Object, ObjectSection};
 
 use crate::cfi::CallFrames;
 use crate::debug_file;
-use crate::lines::Lines;
+use crate::debug_info::DebugInfo;
 use crate::read_file;
 use crate::symbols::SymbolTable;
 
@@ -49,7 +49,7 @@ pub(crate) struct ObjectFile {
     debug: OnceCell<Option<Arc<Vec<u8>>>>,
     segments: OnceCell<Vec<Segment>>,
     symbols: OnceCell<SymbolTable>,
-    lines: OnceCell<Option<Lines>>,
+    debug_info: OnceCell<Option<DebugInfo>>,
     call_frames: OnceCell<CallFrames>,
 }
 
@@ -63,7 +63,7 @@ impl ObjectFile {
             debug: OnceCell::new(),
             segments: OnceCell::new(),
             symbols: OnceCell::new(),
-            lines: OnceCell::new(),
+            debug_info: OnceCell::new(),
             call_frames: OnceCell::new(),
         }
     }
@@ -101,8 +101,8 @@ impl ObjectFile {
         self.symbols.get_or_init(|| SymbolTable::new(self))
     }
 
-    pub fn lines(&self) -> Option<&Lines> {
-        self.lines.get_or_init(|| Lines::new(self)).as_ref()
+    pub fn debug_info(&self) -> Option<&DebugInfo> {
+        self.debug_info.get_or_init(|| DebugInfo::new(self)).as_ref()
     }
 
     pub fn call_frames(&self) -> &CallFrames {

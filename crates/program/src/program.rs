@@ -6,7 +6,7 @@ use std::sync::Arc;
 use machine::Backing;
 
 use crate::demangle::demangle;
-use crate::lines::{Position, SourceFrame};
+use crate::lines::{self, Position, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
 use crate::object_file::ObjectFile;
 use crate::symbols::{self, FoundSymbol, SymbolError};
@@ -116,7 +116,7 @@ impl Program {
             start: symbol.address.wrapping_add(bias),
             offset: in_object.wrapping_sub(symbol.address),
         });
-        location.frames = object.lines().map(|lines| lines.frames(in_object)).unwrap_or_default();
+        location.frames = object.debug_info().map(|info| lines::frames(info, in_object)).unwrap_or_default();
         location
     }
 

@@ -1,0 +1,63 @@
+//! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
+
+mod ops;
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use program::{Program, read_file};
+
+use crate::args::{Dump, DumpFunction};
+use crate::exit_code::{self, Failure};
+use crate::lookup::{self, Lookup};
+
+pub fn dump(what: &Dump) -> Result<u8, Failure> {
+    let text = match what {
+        Dump::Ops(arguments) => ops::text(arguments),
+    };
+    text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
+}
+
+/// A function that was asked about, in a program that does not run.
+struct Asked {
+    program: Program,
+    start: u64,
+    size: u64,
+}
+
+fn open(arguments: &DumpFunction) -> Result<Asked> {
+    let path = find(&arguments.program)?;
+    let content = read_file(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let program = Program::from_object(&path.to_string_lossy(), content, 0)
+        .with_context(|| format!("{} is no x86-64 ELF file", path.display()))?;
+    let (start, size) = range(&program, &arguments.symbol)?;
+    Ok(Asked { program, start, size })
+}
+
+/// Libraries are asked about too, and are not always executable.
+fn find(program: &OsStr) -> Result<PathBuf> {
+    match lookup::find(program, std::env::var_os("PATH").as_deref()) {
+        Lookup::Found(path) | Lookup::NotExecutable(path) => Ok(path),
+        Lookup::NotFound => Err(anyhow!("{} was not found", program.to_string_lossy())),
+    }
+}
+
+/// Start and size of the function that was asked for.
+fn range(program: &Program, symbol: &str) -> Result<(u64, u64)> {
+    let Some(digits) = symbol.strip_prefix("0x") else {
+        let found = program.find_symbol(symbol)?;
+        return Ok((found.address, found.size));
+    };
+    let address = u64::from_str_radix(digits, 16).with_context(|| format!("{symbol} is no address"))?;
+    let function = program.function_at(address);
+    function.with_context(|| format!("{symbol} is in no function that symbols or unwind tables know of"))
+}
+
+fn print(text: &str) -> Result<u8> {
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit_code::BROKEN_PIPE),
+        result => result.map(|()| exit_code::SUCCESS).context("standard output cannot be written"),
+    }
+}

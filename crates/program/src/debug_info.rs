@@ -1,0 +1,48 @@
+//! The debug information of one object: its DWARF sections, from the object itself or its separate debug file.
+//!
+//! Nothing is read ahead. Units are found by address and their tables parsed when a question first leads there.
+
+use std::sync::Arc;
+
+use addr2line::Context;
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, Unit};
+
+use crate::debug_file;
+use crate::object_file::{ObjectFile, section};
+
+pub(crate) type Reader = EndianArcSlice<LittleEndian>;
+
+pub(crate) struct DebugInfo {
+    pub dwarf: Arc<Dwarf<Reader>>,
+    pub context: Context<Reader>,
+}
+
+impl DebugInfo {
+    /// `None` when there is no debug information, or none that can be read.
+    pub fn new(object: &ObjectFile) -> Option<DebugInfo> {
+        let content = object.debug_content().unwrap_or(object.content());
+        let mut dwarf = load(content)?;
+        if let Some(supplementary) = debug_file::supplementary(content).and_then(|found| load(&found)) {
+            dwarf.set_sup(supplementary);
+        }
+        let dwarf = Arc::new(dwarf);
+        Some(DebugInfo { context: Context::from_arc_dwarf(dwarf.clone()).ok()?, dwarf })
+    }
+
+    /// The unit that the code at an address of the object belongs to.
+    pub fn unit_at(&self, address: u64) -> Option<&Unit<Reader>> {
+        Some(self.context.find_dwarf_and_unit(address).skip_all_loads()?.unit)
+    }
+}
+
+fn load(content: &[u8]) -> Option<Dwarf<Reader>> {
+    let empty: Arc<[u8]> = Arc::from([]);
+    let mut any = false;
+    let dwarf = Dwarf::load(|id| {
+        let found = section(content, id.name());
+        any |= found.is_some();
+        let data = found.map_or_else(|| empty.clone(), |(data, _)| data);
+        Ok::<_, gimli::Error>(EndianArcSlice::new(data, LittleEndian))
+    });
+    if any { dwarf.ok() } else { None }
+}
