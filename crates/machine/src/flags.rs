@@ -45,6 +45,7 @@ impl FlagRecord {
         const SUB4: u64 = code(FlagKind::Sub, Size::B4);
         const SUB8: u64 = code(FlagKind::Sub, Size::B8);
         const SUB1: u64 = code(FlagKind::Sub, Size::B1);
+        const SUB2: u64 = code(FlagKind::Sub, Size::B2);
         const LOGIC1: u64 = code(FlagKind::Logic, Size::B1);
         const LOGIC4: u64 = code(FlagKind::Logic, Size::B4);
         const LOGIC8: u64 = code(FlagKind::Logic, Size::B8);
@@ -52,6 +53,7 @@ impl FlagRecord {
             SUB4 => compare(condition, Size::B4, self.a, self.b),
             SUB8 => compare(condition, Size::B8, self.a, self.b),
             SUB1 => compare(condition, Size::B1, self.a, self.b),
+            SUB2 => compare(condition, Size::B2, self.a, self.b),
             LOGIC4 => compare_zero(condition, Size::B4, self.a),
             LOGIC8 => compare_zero(condition, Size::B8, self.a),
             LOGIC1 => compare_zero(condition, Size::B1, self.a),
