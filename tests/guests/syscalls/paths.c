@@ -157,7 +157,7 @@ CASE(truncate)
 CASE(umask) { umask(0); TELL(umask(027)); TELL(umask(077)); file("f", ""); STAT(stat("f", &s)); }
 CASE(statfs) { struct statfs s; TELL(statfs(".", &s)); printf("%d %d\n", s.f_bsize > 0, s.f_namelen > 0); TELL(statfs("absent", &s)); TELL(fstatfs(open(".", O_RDONLY), &s)); }
 CASE(getxattr) { things(); char t[10]; TELL(syscall(SYS_getxattr, "f", "user.none", t, 10)); TELL(syscall(SYS_lgetxattr, "f", "system.posix_acl_access", t, 10)); TELL(syscall(SYS_listxattr, "f", t, 10) >= -1); }
-CASE(mknod) { TELL(mknod("p", S_IFIFO | 0600, 0)); struct stat s; stat("p", &s); printf("%d\n", S_ISFIFO(s.st_mode)); TELL(mknod("r", S_IFREG | 0600, 0)); show("r"); }
+CASE(mknod) { TELL(mknod("p", S_IFIFO | 0600, 0)); struct stat s; stat("p", &s); printf("%d\n", S_ISFIFO(s.st_mode)); TELL(mknod("r", S_IFREG | 0600, 0)); show("r"); TELL(mknod("r", S_IFIFO | 0600, 0)); TELL(mknod("none/r", S_IFREG | 0600, 0)); TELL(open("p", O_WRONLY | O_NONBLOCK)); TELL(unlink("p")); }
 
 CASES(ENTRY(stat), ENTRY(lstat), ENTRY(fstat), ENTRY(newfstatat), ENTRY(statx), ENTRY(access), ENTRY(faccessat), ENTRY(getdents64), ENTRY(readlink), ENTRY(getcwd), ENTRY(chdir),
       ENTRY(fchdir), ENTRY(rename), ENTRY(renameat2), ENTRY(unlink), ENTRY(unlinkat), ENTRY(mkdir), ENTRY(rmdir), ENTRY(link), ENTRY(symlink), ENTRY(chmod), ENTRY(fchmod), ENTRY(chown),

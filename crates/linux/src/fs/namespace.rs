@@ -2,7 +2,10 @@
 //!
 //! The order of the checks is that of Linux, because the order decides which error a guest sees.
 
-use super::abi::{PATH_MAX, RENAME_EXCHANGE, RENAME_NOREPLACE, S_ISGID, S_ISVTX};
+use super::abi::{
+    PATH_MAX, RENAME_EXCHANGE, RENAME_NOREPLACE, S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG,
+    S_IFSOCK, S_ISGID, S_ISVTX,
+};
 use super::node::{Data, Directory, Inode, Kind, Node};
 use super::permission::WRITE;
 use super::resolve::{Found, Last};
@@ -21,6 +24,19 @@ impl FileSystem {
         let directory = Directory::new(found.parent, found.name.clone());
         self.create(&found, Kind::Directory(directory), permissions, now)?;
         self.adjust_links(found.parent, 1)
+    }
+
+    /// An empty file or a FIFO. Device files would lead out of the sandbox.
+    pub fn make_node(&mut self, at: At<'_>, mode: u32, now: Timestamp) -> Result<(), Errno> {
+        let kind = match mode & S_IFMT {
+            0 | S_IFREG => Kind::File(Data::Resident(Default::default())),
+            S_IFIFO => Kind::Foreign { file_type: S_IFIFO, special_device: 0 },
+            S_IFDIR | S_IFCHR | S_IFBLK | S_IFSOCK => return Err(Errno::EPERM),
+            _ => return Err(Errno::EINVAL),
+        };
+        let found = self.walk_to_new(at, false)?;
+        self.may_create(found.parent)?;
+        self.create(&found, kind, mode & !self.umask & 0o7777, now).map(|_| ())
     }
 
     pub fn make_symlink(&mut self, text: &[u8], at: At<'_>, now: Timestamp) -> Result<(), Errno> {

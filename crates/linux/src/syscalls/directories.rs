@@ -31,8 +31,8 @@ pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> 
         nr::symlinkat => call.symlinkat(first, second as i32, third),
         nr::readlink => call.readlinkat(HERE, first, second, third),
         nr::readlinkat => call.readlinkat(first as i32, second, third, fourth),
-        // Device files would lead out of the sandbox, and a FIFO needs a second process.
-        nr::mknod | nr::mknodat => Err(Errno::EPERM),
+        nr::mknod => call.mknodat(HERE, first, second as u32),
+        nr::mknodat => call.mknodat(first as i32, second, third as u32),
         _ => return None,
     })
 }
@@ -93,6 +93,12 @@ impl Call<'_> {
         let path = self.guest.read_path(path)?;
         let now = self.now();
         self.kernel.files.make_directory(At::new(directory, &path), mode, now).map(|()| 0)
+    }
+
+    fn mknodat(&mut self, directory: i32, path: u64, mode: u32) -> SysResult {
+        let path = self.guest.read_path(path)?;
+        let now = self.now();
+        self.kernel.files.make_node(At::new(directory, &path), mode, now).map(|()| 0)
     }
 
     fn unlinkat(&mut self, directory: i32, path: u64, flags: u32) -> SysResult {
@@ -273,6 +279,8 @@ mod tests {
         assert_eq!(rig.call(nr::renameat2, &[here, file, here, link, 1]), Err(Errno::EEXIST));
         assert_eq!(rig.call(nr::unlinkat, &[here, moved, 0]), Ok(0));
         assert_eq!(rig.call(nr::unlinkat, &[here, directory, u64::from(AT_REMOVEDIR)]), Ok(0));
-        assert_eq!(rig.call(nr::mknod, &[directory, 0o100644, 0]), Err(Errno::EPERM));
+        assert_eq!(rig.call(nr::mknod, &[directory, 0o020644, 0x103]), Err(Errno::EPERM));
+        assert_eq!(rig.call(nr::mknod, &[directory, 0o100644, 0]), Ok(0));
+        assert_eq!(rig.call(nr::mknodat, &[here, directory, 0o010644, 0]), Err(Errno::EEXIST));
     }
 }
