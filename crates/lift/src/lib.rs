@@ -9,6 +9,7 @@ mod lift;
 mod op;
 mod print;
 mod reg;
+mod slots;
 pub mod vector;
 
 pub use describe::{Description, describe};

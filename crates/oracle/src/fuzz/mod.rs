@@ -17,6 +17,8 @@ mod native;
 mod operands;
 mod random;
 mod shape;
+#[cfg(test)]
+mod slots;
 mod state;
 mod undefined;
 
