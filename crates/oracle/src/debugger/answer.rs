@@ -5,8 +5,8 @@
 pub struct View {
     /// Innermost first; inlined calls are frames, too.
     pub frames: Vec<FrameView>,
-    /// Variables at file level.
-    pub globals: Vec<Variable>,
+    /// Variables at file level, each with a frame whose unit has it.
+    pub globals: Vec<(usize, Variable)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,12 +17,14 @@ pub struct FrameView {
     pub file: String,
     /// 0 when it is not known.
     pub line: u32,
+    /// Lines that the line table has for the same address, when it has several.
+    pub lines_there: Vec<u32>,
     /// Inlined into the next one.
     pub is_inlined: bool,
     pub arguments: Vec<Variable>,
     /// Those of inner blocks first.
     pub locals: Vec<Variable>,
-    /// Types of variables that were not told of before: name and definition.
+    /// Definitions of types that were not told of before, each with a variable of the type.
     pub types: Vec<(String, String)>,
 }
 
@@ -32,10 +34,8 @@ pub struct Variable {
     pub type_name: String,
     /// Where it is declared.
     pub line: u32,
-    /// As the debugger prints it.
+    /// Its value, as `info locals` prints it.
     pub printed: String,
-    /// In a form that does not depend on the language.
-    pub plain: String,
 }
 
 /// Reads the records of the script that runs in gdb. `Err` holds the line that makes no sense.
@@ -49,27 +49,30 @@ pub fn read(text: &str) -> Result<Vec<View>, String> {
         match (fields.as_slice(), &mut view) {
             (["core", _], None) => view = Some(View::default()),
             (["end"], Some(_)) => views.extend(view.take()),
-            (["frame", _, address, function, file, line, form], Some(view)) => {
+            (["frame", _, address, function, file, line, lines_there, form], Some(view)) => {
+                let lines_there = lines_there.split(',').filter_map(|line| line.parse().ok());
                 view.frames.push(FrameView {
                     address: u64::from_str_radix(address, 16).map_err(|_| nonsense())?,
                     function: (*function).to_owned(),
                     file: (*file).to_owned(),
                     line: line.parse().map_err(|_| nonsense())?,
+                    lines_there: lines_there.collect(),
                     is_inlined: *form == "inlined",
                     ..FrameView::default()
                 });
             }
-            (["type", name, definition], Some(view)) => {
+            (["type", _, variable, definition], Some(view)) => {
                 let frame = view.frames.last_mut().ok_or_else(nonsense)?;
-                frame.types.push(((*name).to_owned(), (*definition).to_owned()));
+                frame.types.push(((*variable).to_owned(), (*definition).to_owned()));
             }
-            ([role @ ("argument" | "local" | "global"), rest @ ..], Some(view)) => {
+            ([role @ ("argument" | "local" | "global"), level, rest @ ..], Some(view)) => {
                 let variable = variable(rest).ok_or_else(nonsense)?;
-                let frame = view.frames.last_mut().ok_or_else(nonsense)?;
+                let level: usize = level.parse().map_err(|_| nonsense())?;
+                let frame = view.frames.get_mut(level).ok_or_else(nonsense)?;
                 match *role {
                     "argument" => frame.arguments.push(variable),
                     "local" => frame.locals.push(variable),
-                    _ => view.globals.push(variable),
+                    _ => view.globals.push((level, variable)),
                 }
             }
             // gdb says things of its own between the records.
@@ -81,13 +84,12 @@ pub fn read(text: &str) -> Result<Vec<View>, String> {
 }
 
 fn variable(fields: &[&str]) -> Option<Variable> {
-    let [name, type_name, line, printed, plain] = fields else { return None };
+    let [name, type_name, line, printed] = fields else { return None };
     Some(Variable {
         name: (*name).to_owned(),
         type_name: (*type_name).to_owned(),
         line: line.parse().ok()?,
         printed: (*printed).to_owned(),
-        plain: (*plain).to_owned(),
     })
 }
 
@@ -114,21 +116,23 @@ mod tests {
 
     #[test]
     fn records_become_frames_with_their_variables() {
-        let text = "warning: whatever\ncore\t/a\nframe\t0\t1f\tf\t/s.c\t3\tinlined\nargument\tx\tint\t1\t5\t5\n\
-                    type\tint\ttype = int\\n\nframe\t1\t2f\tmain\t\t0\tcalled\nlocal\ts\tchar *\t2\t\"a\\tb\"\t0x1\n\
-                    global\tg\tint\t9\t7\t7\nend\n";
+        let text = "warning: whatever\ncore\t/a\nframe\t0\t1f\tf\t/s.c\t3\t3,4\tinlined\n\
+                    argument\t0\tx\tint\t1\t5\ntype\t0\tx\ttype = int\\n\n\
+                    frame\t1\t2f\tmain\t\t0\t\tcalled\nlocal\t1\ts\tchar *\t2\t\"a\\tb\"\n\
+                    global\t1\tg\tint\t9\t7\nend\n";
         let views = read(text).unwrap();
         assert_eq!(views.len(), 1);
         let [inner, outer] = views[0].frames.as_slice() else { panic!("{views:?}") };
-        assert_eq!((inner.address, inner.is_inlined, inner.arguments[0].plain.as_str()), (0x1f, true, "5"));
-        assert_eq!(inner.types, [("int".to_owned(), "type = int\n".to_owned())]);
+        assert_eq!((inner.address, inner.is_inlined, inner.arguments[0].printed.as_str()), (0x1f, true, "5"));
+        assert_eq!((inner.line, inner.lines_there.as_slice()), (3, &[3, 4][..]));
+        assert_eq!(inner.types, [("x".to_owned(), "type = int\n".to_owned())]);
         assert_eq!((outer.line, outer.locals[0].printed.as_str()), (0, "\"a\tb\""));
-        assert_eq!(views[0].globals[0].name, "g");
+        assert_eq!((views[0].globals[0].0, views[0].globals[0].1.name.as_str()), (1, "g"));
     }
 
     #[test]
     fn a_record_that_makes_no_sense_is_an_error() {
-        assert!(read("core\t/a\nframe\t0\tzz\tf\t\t0\tcalled\nend\n").is_err());
+        assert!(read("core\t/a\nframe\t0\tzz\tf\t\t0\t\tcalled\nend\n").is_err());
         assert!(read("core\t/a\nPython Exception\nend\n").is_err());
     }
 }

@@ -47,7 +47,7 @@ pub fn ask(program: &Path, cores: &[&Path]) -> Result<Vec<View>, Failure> {
         .arg(&script)
         .arg(program)
         .env("WHYDUNIT_CORES", list.join("\n"))
-        .env("LC_ALL", "C.UTF-8")
+        .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
         .map_err(Failure::NoDebugger)?;

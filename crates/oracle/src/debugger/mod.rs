@@ -70,6 +70,7 @@ pub fn run(case: &Case) -> Result<Report, Failure> {
     Ok(report)
 }
 
+/// Each difference once, however often it was seen.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { samples, frames, variables, types, differences, normalised } = self;
@@ -78,8 +79,11 @@ impl fmt::Display for Report {
         for (reason, times) in normalised {
             writeln!(f, "  {times} times: {reason}")?;
         }
+        let mut told = std::collections::BTreeSet::new();
         for difference in differences {
-            write!(f, "{difference}")?;
+            if told.insert((&difference.ours, &difference.theirs)) {
+                write!(f, "{difference}")?;
+            }
         }
         Ok(())
     }
