@@ -19,13 +19,34 @@ pub struct FrameView {
     pub line: u32,
     /// Lines that the line table has for the same address, when it has several.
     pub lines_there: Vec<u32>,
-    /// Inlined into the next one.
-    pub is_inlined: bool,
+    pub form: Form,
     pub arguments: Vec<Variable>,
     /// Those of inner blocks first.
     pub locals: Vec<Variable>,
     /// Definitions of types that were not told of before, each with a variable of the type.
     pub types: Vec<(String, String)>,
+}
+
+/// How a frame came to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    #[default]
+    Called,
+    /// Inlined into the next one.
+    Inlined,
+    /// It is no longer on the stack: its last call was made by a jump.
+    Left,
+}
+
+impl Form {
+    fn read(word: &str) -> Option<Form> {
+        match word {
+            "called" => Some(Form::Called),
+            "inlined" => Some(Form::Inlined),
+            "left" => Some(Form::Left),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +78,7 @@ pub fn read(text: &str) -> Result<Vec<View>, String> {
                     file: (*file).to_owned(),
                     line: line.parse().map_err(|_| nonsense())?,
                     lines_there: lines_there.collect(),
-                    is_inlined: *form == "inlined",
+                    form: Form::read(form).ok_or_else(nonsense)?,
                     ..FrameView::default()
                 });
             }
@@ -123,7 +144,10 @@ mod tests {
         let views = read(text).unwrap();
         assert_eq!(views.len(), 1);
         let [inner, outer] = views[0].frames.as_slice() else { panic!("{views:?}") };
-        assert_eq!((inner.address, inner.is_inlined, inner.arguments[0].printed.as_str()), (0x1f, true, "5"));
+        assert_eq!(
+            (inner.address, inner.form, inner.arguments[0].printed.as_str()),
+            (0x1f, Form::Inlined, "5")
+        );
         assert_eq!((inner.line, inner.lines_there.as_slice()), (3, &[3, 4][..]));
         assert_eq!(inner.types, [("x".to_owned(), "type = int\n".to_owned())]);
         assert_eq!((outer.line, outer.locals[0].printed.as_str()), (0, "\"a\tb\""));

@@ -26,39 +26,59 @@ def definition(name):
         return "<%s>" % error
 
 
-def tell_variable(role, level, symbol, frame):
-    try:
-        value = (symbol.value(frame) if symbol.needs_frame else symbol.value()).format_string()
-    except gdb.error as error:
-        # As `info locals` has it.
-        value = "<error: %s>" % error
-    tell(role, level, symbol.name, symbol.type, symbol.line, value)
+# What `info locals` and `info args` print: a line a variable, in gdb's own order.
+def lines_of(command):
+    lines = gdb.execute(command, to_string=True).splitlines()
+    return [line for line in lines if " = " in line]
 
 
-# Arguments come in their order. Inside of a block gdb keeps variables in the order of a hash.
-def symbols_of(block):
-    arguments = [symbol for symbol in block if symbol.is_argument]
-    others = [symbol for symbol in block if symbol.is_variable and not symbol.is_argument]
-    return arguments + sorted(others, key=lambda symbol: (symbol.name, symbol.line))
+# Labels without code are among gdb's variables, with a type of gdb's own.
+def is_label(symbol):
+    return str(symbol.type) == "__CORE_ADDR"
 
 
-def tell_frame_variables(level, frame, seen_types):
-    try:
-        block = frame.block()
-    except RuntimeError:
-        return
-    hidden = set()
+# The variables of a frame, block by block from the inside, each with what gdb prints.
+def variables(frame):
     frame.select()
+    arguments, others = lines_of("info args"), lines_of("info locals")
+    block = frame.block()
     while block is not None:
-        for symbol in symbols_of(block):
-            tell_variable("argument" if symbol.is_argument else "local", level, symbol, frame)
+        found = []
+        for symbol in block:
+            if not (symbol.is_argument or symbol.is_variable):
+                continue
+            line = (arguments if symbol.is_argument else others).pop(0)
+            name, value = line.split(" = ", 1)
+            assert name == symbol.name, (line, symbol.name)
+            if not is_label(symbol):
+                found.append((symbol, value))
+        yield found
+        if block.function is not None:
+            break
+        block = block.superblock
+
+
+# Arguments come in their order; the others of a block gdb keeps in the order of a hash.
+def tell_frame_variables(level, frame, seen_types):
+    hidden = set()
+    for found in variables(frame):
+        found.sort(key=lambda pair: (0,) if pair[0].is_argument else (1, pair[0].name, pair[0].line))
+        for symbol, value in found:
+            tell("argument" if symbol.is_argument else "local", level, symbol.name, symbol.type, symbol.line, value)
             if symbol.name not in hidden and str(symbol.type) not in seen_types:
                 seen_types.add(str(symbol.type))
                 tell("type", level, symbol.name, definition(symbol.name))
             hidden.add(symbol.name)
-        if block.function is not None:
-            break
-        block = block.superblock
+
+
+def printed(symbol):
+    if symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT:
+        return "<optimized out>"
+    try:
+        return symbol.value().format_string()
+    except gdb.error as error:
+        # As `info locals` has it.
+        return "<error: %s>" % error
 
 
 def is_own(frame):
@@ -82,7 +102,7 @@ def tell_frames(seen_types):
         position = frame.find_sal()
         table = position.symtab
         where = table.fullname() if table is not None else ""
-        form = "inlined" if frame.type() == gdb.INLINE_FRAME else "called"
+        form = FORMS.get(frame.type(), "called")
         tell("frame", level, "%x" % frame.pc(), frame.name() or "", where, position.line, lines_there(position), form)
         if frame.function() is not None and table is not None and is_own(frame):
             tables.append((level, table))
@@ -94,8 +114,14 @@ def tell_frames(seen_types):
     return tables
 
 
-# Variables at file level, of the units that are on the stack: which of them, turns with the core's number.
+# Variables at file level, of the units that are on the stack: which of them, turns with the core's number. A value is written in the
+# language of the selected frame.
 def tell_globals(tables, turn):
+    frames = []
+    frame = gdb.newest_frame()
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.older()
     symbols = {}
     for level, table in tables:
         for block in (table.global_block(), table.static_block()):
@@ -106,7 +132,8 @@ def tell_globals(tables, turn):
     chosen = [symbols[key] for key in sorted(symbols)]
     start = turn * MOST_GLOBALS % max(len(chosen), 1)
     for level, symbol in (chosen + chosen)[start:start + min(MOST_GLOBALS, len(chosen))]:
-        tell_variable("global", level, symbol, None)
+        frames[level].select()
+        tell("global", level, symbol.name, symbol.type, symbol.line, printed(symbol))
 
 
 def main():
@@ -116,10 +143,10 @@ def main():
         gdb.execute("core-file %s" % core, to_string=True)
         tell("core", core)
         tables = tell_frames(seen_types)
-        gdb.newest_frame().select()
         tell_globals(tables, turn)
         tell("end")
 
 
+FORMS = {gdb.INLINE_FRAME: "inlined", gdb.TAILCALL_FRAME: "left"}
 PROGRAM = gdb.current_progspace().filename
 main()

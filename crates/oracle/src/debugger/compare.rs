@@ -8,6 +8,10 @@
 //!   it. We say that it is not known.
 //! - [`SAME_ADDRESS`]: when a line table has several rows for one address, gdb prefers one that begins a statement, although the
 //!   instruction belongs to the last. Any of the lines that gdb's own table has there will do.
+//! - [`NOT_SAVED`]: a variable of a caller may be in a register that calls need not preserve, and that nobody saved. gdb shows what
+//!   the register holds now, which is somebody else's. We say that it was not saved.
+//! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
+//!   possible. We tell the frames that are there.
 //! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
 //!   We are asked about the type alone.
 
@@ -16,11 +20,14 @@ use std::fmt;
 use machine::Time;
 
 use super::Report;
-use super::answer::{FrameView, Variable, View};
+use super::answer::{Form, FrameView, Variable, View};
 
 const RELATIVE: &str = "the source file's name is relative";
 const NO_LINE: &str = "the code belongs to no line, and gdb shows the one before";
 const SAME_ADDRESS: &str = "several lines have the same address, and gdb shows another";
+const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows what is in it now";
+const NOT_SAVED_TEXT: &str = "<not saved>";
+const LEFT: &str = "gdb shows a function that has left the stack";
 const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
 const VARIABLE_LENGTH_TEXT: &str = "variable length]";
 
@@ -58,6 +65,32 @@ pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
     }
 }
 
+/// gdb's view without the frames that are no longer on the stack.
+pub fn without_left_frames(theirs: &View, report: &mut Report) -> View {
+    let mut levels = Vec::new();
+    let mut view = View::default();
+    for frame in &theirs.frames {
+        levels.push(view.frames.len());
+        match frame.form {
+            Form::Left => report.normalised(LEFT),
+            Form::Called | Form::Inlined => view.frames.push(frame.clone()),
+        }
+    }
+    let globals = theirs.globals.iter();
+    let moved = globals.filter_map(|(level, variable)| Some((*levels.get(*level)?, variable.clone())));
+    view.globals = moved.collect();
+    view
+}
+
+impl Report {
+    fn normalised(&mut self, reason: &'static str) {
+        match self.normalised.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, times)) => *times += 1,
+            None => self.normalised.push((reason, 1)),
+        }
+    }
+}
+
 struct Comparison<'a> {
     time: Time,
     report: &'a mut Report,
@@ -85,15 +118,15 @@ impl Comparison<'_> {
         let is_relative = |file: &str| !file.is_empty() && !file.starts_with('/');
         if is_relative(&ours.file) && is_relative(&theirs.file) && last(&ours.file) == last(&theirs.file) {
             frame.file.clone_from(&theirs.file);
-            self.normalised(RELATIVE);
+            self.report.normalised(RELATIVE);
         }
         if ours.line == 0 && theirs.line != 0 {
             frame.file.clone_from(&theirs.file);
             frame.line = theirs.line;
-            self.normalised(NO_LINE);
+            self.report.normalised(NO_LINE);
         } else if ours.line != theirs.line && theirs.lines_there.contains(&ours.line) {
             frame.line = theirs.line;
-            self.normalised(SAME_ADDRESS);
+            self.report.normalised(SAME_ADDRESS);
         }
         frame
     }
@@ -103,7 +136,7 @@ impl Comparison<'_> {
         let stem = ours.strip_suffix(VARIABLE_LENGTH_TEXT);
         let length = stem.and_then(|stem| theirs.strip_prefix(stem)?.strip_suffix(']'));
         if length.is_some_and(|length| length.bytes().all(|byte| byte.is_ascii_digit())) {
-            self.normalised(VARIABLE_LENGTH);
+            self.report.normalised(VARIABLE_LENGTH);
             return ours.to_owned();
         }
         theirs.to_owned()
@@ -129,6 +162,12 @@ impl Comparison<'_> {
             let Variable { name, type_name, line, printed } = variable;
             format!("{name} = {printed} of type {type_name} from line {line}")
         };
+        if ours.printed == NOT_SAVED_TEXT && theirs.printed != NOT_SAVED_TEXT {
+            self.report.normalised(NOT_SAVED);
+            let ours = Variable { printed: theirs.printed.clone(), ..ours.clone() };
+            self.equal(place, &text(&ours), &text(theirs));
+            return;
+        }
         self.equal(place, &text(ours), &text(theirs));
     }
 
@@ -139,18 +178,11 @@ impl Comparison<'_> {
             self.report.differences.push(Difference { time: self.time, what, ours, theirs });
         }
     }
-
-    fn normalised(&mut self, reason: &'static str) {
-        match self.report.normalised.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, times)) => *times += 1,
-            None => self.report.normalised.push((reason, 1)),
-        }
-    }
 }
 
 fn describe(frame: &FrameView) -> String {
-    let FrameView { address, function, file, line, is_inlined, .. } = frame;
-    let form = if *is_inlined { " (inlined)" } else { "" };
+    let FrameView { address, function, file, line, form, .. } = frame;
+    let form = if *form == Form::Inlined { " (inlined)" } else { "" };
     format!("{address:#x} in {function} at {}:{line}{form}", tidy(file))
 }
 

@@ -3,7 +3,7 @@
 use linux::Process;
 use program::{Call, Frame, Limits, Program, State};
 
-use super::answer::{self, FrameView, View};
+use super::answer::{self, Form, FrameView, View};
 
 /// More than any sampled program has.
 const MOST_FRAMES: usize = 10_000;
@@ -53,7 +53,7 @@ impl Looker<'_> {
             function: call.function.clone().unwrap_or_default(),
             file: position.map(|position| position.file.to_string()).unwrap_or_default(),
             line: position.map_or(0, |position| position.line),
-            is_inlined: call.is_inlined,
+            form: if call.is_inlined { Form::Inlined } else { Form::Called },
             ..FrameView::default()
         };
         // gdb's script tells variables of the innermost frames of the program only.
