@@ -99,6 +99,23 @@ impl Program {
         id.and_then(|id| self.types(id)).map_or_else(|| "void".to_owned(), |types| types.definition(id))
     }
 
+    /// The name and the definition of a variable's type in a stopped guest, where arrays have a length that
+    /// was unknown before.
+    pub fn type_of_variable(
+        &self,
+        variable: &Variable,
+        frame: Option<&Frame>,
+        state: &State<'_>,
+    ) -> (String, String) {
+        let evaluator = self.evaluator(variable, frame, state);
+        let count = |die: Die| evaluator.as_ref()?.count(die);
+        let Some((_, types)) = self.debug(variable.object) else {
+            return (self.type_name(variable.of), self.type_definition(variable.of));
+        };
+        let types = types.with_counts(&count);
+        (types.name(variable.of), types.definition(variable.of))
+    }
+
     /// Where a variable is. `frame` is the one that the variable was found in; globals need none.
     pub fn place_of(&self, variable: &Variable, frame: Option<&Frame>, state: &State<'_>) -> Place {
         match self.evaluator(variable, frame, state) {

@@ -42,4 +42,4 @@ pub use types::{
 };
 pub use unwind::{Backtrace, End, Frame, Registers, Rule};
 pub use values::{Field, Limits, Value, ValueKind};
-pub use variables::{Call, Piece, Place, Scope, Variable, VariableKind};
+pub use variables::{Call, Piece, Place, Reason, Scope, Variable, VariableKind};

@@ -6,6 +6,7 @@
 mod entry;
 mod index;
 mod outline;
+mod rows;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use crate::debug_info::Reader;
 pub(crate) use entry::Entry;
 use index::NameIndex;
 use outline::Outline;
+use rows::LineRows;
 
 /// Real programs have tens of thousands; a unit takes at least eleven bytes of the file.
 const MOST_UNITS: usize = 1 << 20;
@@ -47,6 +49,7 @@ struct Listed {
     header: UnitHeader<Reader>,
     unit: OnceCell<Option<Unit<Reader>>>,
     outline: OnceCell<Outline>,
+    rows: OnceCell<LineRows>,
 }
 
 #[derive(Default)]
@@ -91,7 +94,14 @@ impl Entries {
         {
             self.by_signature.entry(type_signature.0).or_insert(Die { unit, offset: type_offset.0 });
         }
-        self.units.push(Listed { origin, start, header, unit: OnceCell::new(), outline: OnceCell::new() });
+        self.units.push(Listed {
+            origin,
+            start,
+            header,
+            unit: OnceCell::new(),
+            outline: OnceCell::new(),
+            rows: OnceCell::new(),
+        });
     }
 }
 
@@ -138,14 +148,6 @@ impl<'a> Debug<'a> {
         Some(Entry { debug: self, die, unit, entry })
     }
 
-    /// The unit's own entry.
-    pub fn root(self, unit: u32) -> Option<Entry<'a>> {
-        let parsed = self.unit(unit)?;
-        let mut tree = parsed.entries_tree(None).ok()?;
-        let offset = tree.root().ok()?.entry().offset().0;
-        self.entry(Die { unit, offset })
-    }
-
     /// What a reference leads to.
     pub fn target(self, from: u32, value: &AttributeValue<Reader>) -> Option<Die> {
         match value {
@@ -182,6 +184,12 @@ impl<'a> Debug<'a> {
     pub fn outline(self, unit: u32) -> Option<&'a Outline> {
         let listed = self.listed(unit)?;
         Some(listed.outline.get_or_init(|| Outline::new(self, unit)))
+    }
+
+    fn rows(self, unit: u32) -> Option<&'a LineRows> {
+        let listed = self.listed(unit)?;
+        let parsed = self.unit(unit)?;
+        Some(listed.rows.get_or_init(|| LineRows::new(parsed)))
     }
 
     pub fn names(self) -> &'a NameIndex {

@@ -58,10 +58,6 @@ impl Outline {
         before.iter().rev().take(DEEPEST).find(|(_, end, _)| address < *end).map(|(.., die)| *die)
     }
 
-    pub fn functions(&self) -> impl Iterator<Item = (u64, Die)> {
-        self.functions.iter().map(|(start, _, die)| (*start, *die))
-    }
-
     /// The entry that an entry is in, unless that is the unit.
     pub fn parent(&self, offset: usize) -> Option<usize> {
         let at = self.parents.binary_search_by_key(&offset, |(child, _)| *child).ok()?;

@@ -94,7 +94,8 @@ impl Types<'_> {
     }
 
     fn bound(&self, dimension: &Dimension, is_vector: bool) -> String {
-        match dimension.count {
+        let computed = || self.counts?(dimension.computed?);
+        match dimension.count.or_else(computed) {
             Some(count) if is_vector => format!(" __attribute__ ((vector_size({count})))"),
             Some(count) => format!("[{count}]"),
             None if dimension.computed.is_some() => "[variable length]".to_owned(),

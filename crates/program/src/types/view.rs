@@ -16,11 +16,21 @@ pub(crate) struct Types<'a> {
     pub debug: Debug<'a>,
     pub object: u32,
     cache: &'a TypeCache,
+    /// Tells lengths that are computed, in a running program.
+    pub(super) counts: Option<&'a dyn Fn(Die) -> Option<u64>>,
 }
 
 impl<'a> Types<'a> {
     pub fn new(debug: Debug<'a>, object: u32, cache: &'a TypeCache) -> Types<'a> {
-        Types { debug, object, cache }
+        Types { debug, object, cache, counts: None }
+    }
+
+    /// The same, with a teller of computed lengths.
+    pub fn with_counts<'b>(self, counts: &'b dyn Fn(Die) -> Option<u64>) -> Types<'b>
+    where
+        'a: 'b,
+    {
+        Types { counts: Some(counts), ..self }
     }
 
     pub fn id(&self, die: Die) -> TypeId {

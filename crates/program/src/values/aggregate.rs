@@ -4,7 +4,7 @@ use super::print::missing_text;
 use super::scalar::{is_signed, number};
 use super::string;
 use super::{Contents, Printer};
-use crate::types::{Member, Record, TypeId, Types};
+use crate::types::{Language, Member, Record, TypeId, Types};
 
 impl<'a> Printer<'a> {
     /// `counts` are the dimensions that are left.
@@ -30,7 +30,8 @@ impl<'a> Printer<'a> {
         {
             return self.text_array(count, width, prefix, contents, at);
         }
-        self.push("{");
+        let is_rust = self.is_rust(types, element);
+        self.push(if is_rust { "[" } else { "{" });
         let mut index = 0;
         let mut shown = 0;
         while index < count && shown < self.limits.elements && !self.is_full() {
@@ -56,7 +57,11 @@ impl<'a> Printer<'a> {
         if index < count {
             self.push("...");
         }
-        self.push("}");
+        self.push(if is_rust { "]" } else { "}" });
+    }
+
+    fn is_rust(&self, types: &Types<'a>, element: Option<TypeId>) -> bool {
+        types.strip(element).is_some_and(|(_, found)| found.language == Language::Rust)
     }
 
     fn text_array(&mut self, count: usize, width: usize, prefix: &str, contents: &Contents, at: usize) {
@@ -69,7 +74,7 @@ impl<'a> Printer<'a> {
         if codes.last() == Some(&0) {
             codes.pop();
         }
-        let text = string::string(&codes, width, prefix, false, &self.limits);
+        let text = string::string(&codes, prefix, false, &self.limits);
         self.push(&text);
     }
 

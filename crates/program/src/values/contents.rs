@@ -2,7 +2,7 @@
 
 use crate::state::State;
 use crate::unwind::{Frame, Rule};
-use crate::variables::{Piece, Place};
+use crate::variables::{Piece, Place, Reason};
 
 /// Larger values are not read as a whole.
 pub(crate) const LARGEST: u64 = 1 << 16;
@@ -71,7 +71,10 @@ impl Contents {
             Place::Pieces(pieces) => Contents::from_pieces(pieces, size, frame, state),
             Place::ImplicitPointer => Err(NoContents::Synthetic),
             Place::OptimizedOut => Err(NoContents::OptimizedOut),
-            Place::Unavailable(reason) => Err(NoContents::Failed(reason.clone())),
+            Place::Unavailable(Reason::NotSaved(_)) => Err(NoContents::NotSaved),
+            // What the caller passed and nobody kept is as good as optimised out.
+            Place::Unavailable(Reason::EntryValueUnknown) => Err(NoContents::OptimizedOut),
+            Place::Unavailable(reason) => Err(NoContents::Failed(reason.to_string())),
         }
     }
 

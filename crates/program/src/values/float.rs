@@ -5,6 +5,7 @@ enum Number {
     Finite { negative: bool, mantissa: u64, exponent: i32 },
     Infinite { negative: bool },
     NotANumber { negative: bool, payload: u64 },
+    Invalid,
 }
 
 /// The text of a little-endian float of 4, 8, 10, 12 or 16 bytes; `None` for other sizes.
@@ -20,6 +21,7 @@ pub(super) fn text(bytes: &[u8]) -> Option<String> {
         _ => return None,
     };
     Some(match number {
+        Number::Invalid => "<invalid float value>".to_owned(),
         Number::Infinite { negative } => if negative { "-inf" } else { "inf" }.to_owned(),
         Number::NotANumber { negative, payload } => {
             format!("{}nan({payload:#x})", if negative { "-" } else { "" })
@@ -54,6 +56,8 @@ fn extended(mantissa: u64, rest: u64) -> Number {
     match (rest & 0x7fff, mantissa) {
         (0x7fff, 0x8000_0000_0000_0000) => Number::Infinite { negative },
         (0x7fff, _) => Number::NotANumber { negative, payload: mantissa },
+        // Without its leading one it is no number, and the processor takes it for none.
+        (1.., ..0x8000_0000_0000_0000) => Number::Invalid,
         (exponent, _) => {
             Number::Finite { negative, mantissa, exponent: (exponent as i32).max(1) - 16383 - 63 }
         }
@@ -206,5 +210,7 @@ mod tests {
         one_and_a_half[8] = 0xff;
         one_and_a_half[9] = 0x3f;
         assert_eq!(text(&one_and_a_half).unwrap(), "1.5");
+        one_and_a_half[7] = 0x40;
+        assert_eq!(text(&one_and_a_half).unwrap(), "<invalid float value>");
     }
 }

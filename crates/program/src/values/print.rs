@@ -2,7 +2,7 @@
 
 use super::contents::{Missing, NoContents};
 use super::scalar::{integer, is_signed, number};
-use super::{Contents, Limits, float};
+use super::{Contents, Limits, float, string};
 use crate::program::Program;
 use crate::state::State;
 use crate::types::{Dimension, Encoding, Language, Type, TypeId, TypeKind, Types};
@@ -65,6 +65,7 @@ impl<'a> Printer<'a> {
 
     /// The value of type `id` that begins at byte `at`.
     pub(super) fn value(&mut self, types: &Types<'a>, id: Option<TypeId>, contents: &Contents, at: usize) {
+        let declared = id;
         let Some((id, found)) = types.strip(id) else {
             self.push("<void>");
             return;
@@ -74,6 +75,10 @@ impl<'a> Printer<'a> {
             return;
         }
         self.depth += 1;
+        if self.wide_character(types, declared, &found, contents, at) {
+            self.depth -= 1;
+            return;
+        }
         self.stripped(types, id, &found, contents, at);
         self.depth -= 1;
     }
@@ -104,6 +109,23 @@ impl<'a> Printer<'a> {
             TypeKind::Unspecified | TypeKind::Unknown => self.push("<data of an unknown type>"),
             _ => self.scalar(types, found, contents, at),
         }
+    }
+
+    /// In C, wide characters are numbers by another name.
+    fn wide_character(
+        &mut self,
+        types: &Types<'a>,
+        declared: Option<TypeId>,
+        found: &Type,
+        contents: &Contents,
+        at: usize,
+    ) -> bool {
+        let is_number = matches!(found.kind, TypeKind::Base(Encoding::Signed | Encoding::Unsigned));
+        let Some((width, prefix)) = self.textual(types, declared).filter(|_| is_number) else { return false };
+        let Ok(bytes) = contents.get(at, width) else { return false };
+        let Some(value) = integer(bytes, is_signed(found)) else { return false };
+        self.push(&format!("{value} {prefix}{}", string::character(value as u64 & 0xffff_ffff)));
+        true
     }
 
     fn scalar(&mut self, types: &Types<'a>, found: &Type, contents: &Contents, at: usize) {

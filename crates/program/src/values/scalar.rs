@@ -36,7 +36,7 @@ pub(super) fn number(found: &Type, value: i128) -> Option<String> {
             other => other.to_string(),
         },
         TypeKind::Base(Encoding::SignedCharacter | Encoding::UnsignedCharacter) if size == 1 => {
-            format!("{value} {}", string::character((value as u64) & 0xff, 1))
+            format!("{value} {}", string::character((value as u64) & 0xff))
         }
         TypeKind::Base(Encoding::Unicode) => {
             let prefix = match size {
@@ -44,7 +44,7 @@ pub(super) fn number(found: &Type, value: i128) -> Option<String> {
                 4 => "U",
                 _ => "",
             };
-            format!("{value} {prefix}{}", string::character(value as u64, size as usize))
+            format!("{value} {prefix}{}", string::character(value as u64))
         }
         TypeKind::Base(
             Encoding::Signed | Encoding::Unsigned | Encoding::SignedCharacter | Encoding::UnsignedCharacter,
@@ -88,10 +88,9 @@ fn enumerated(enumerators: &[Enumerator], value: i128) -> String {
     }
 }
 
-/// One bit, or several neighbouring ones.
+/// At most one bit.
 fn is_flag(value: i128) -> bool {
-    let shifted = value >> value.trailing_zeros().min(127);
-    value >= 0 && shifted & (shifted + 1) == 0
+    value >= 0 && value.count_ones() <= 1
 }
 
 impl<'a> Printer<'a> {
@@ -143,14 +142,15 @@ impl<'a> Printer<'a> {
             }
         }
         let (_, found) = types.strip(id)?;
+        if found.language == Language::Rust {
+            return None;
+        }
         match (&found.kind, found.size) {
             (TypeKind::Base(Encoding::SignedCharacter | Encoding::UnsignedCharacter), Some(1)) => {
                 Some((1, ""))
             }
             (TypeKind::Base(Encoding::Unicode), Some(2)) => Some((2, "u")),
-            (TypeKind::Base(Encoding::Unicode), Some(4)) if found.language != Language::Rust => {
-                Some((4, "U"))
-            }
+            (TypeKind::Base(Encoding::Unicode), Some(4)) => Some((4, "U")),
             (TypeKind::Base(Encoding::Signed), Some(4)) if found.name.as_deref() == Some("wchar_t") => {
                 Some((4, "L"))
             }
@@ -184,7 +184,7 @@ impl<'a> Printer<'a> {
             is_cut = false;
         }
         if failed.is_none() || !found.is_empty() {
-            self.push(&string::string(&found, width, prefix, is_cut, &self.limits));
+            self.push(&string::string(&found, prefix, is_cut, &self.limits));
         }
         if let Some(at) = failed {
             let space = if found.is_empty() { "" } else { " " };
@@ -210,6 +210,7 @@ mod tests {
         assert_eq!(enumerated(&flags, 9), "(A | unknown: 0x8)");
         assert_eq!(enumerated(&flags, 8), "(unknown: 0x8)");
         assert_eq!(enumerated(&enumerators(&[("R", 0), ("G", 5)]), 3), "3");
+        assert_eq!(enumerated(&enumerators(&[("Z", 0), ("A", 1), ("B", 2)]), 3), "(A | B)");
     }
 
     #[test]

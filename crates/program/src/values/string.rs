@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use super::Limits;
 
 /// A character in single quotes.
-pub(super) fn character(code: u64, width: usize) -> String {
+pub(super) fn character(code: u64) -> String {
     let mut text = String::from("'");
-    Escaper { quote: '\'', width, after_number: false }.push(code, &mut text);
+    Escaper { quote: '\'', after_number: false }.push(code, &mut text);
     text.push('\'');
     text
 }
 
 /// Characters in double quotes, long repeats apart: `"abc", 'x' <repeats 20 times>, "d"`.
-pub(super) fn string(codes: &[u64], width: usize, prefix: &str, is_cut: bool, limits: &Limits) -> String {
+pub(super) fn string(codes: &[u64], prefix: &str, is_cut: bool, limits: &Limits) -> String {
     if codes.is_empty() {
         return format!("{prefix}\"\"{}", if is_cut { "..." } else { "" });
     }
@@ -21,7 +21,7 @@ pub(super) fn string(codes: &[u64], width: usize, prefix: &str, is_cut: bool, li
     let mut is_open = false;
     let mut shown = 0;
     let mut at = 0;
-    let mut escaper = Escaper { quote: '"', width, after_number: false };
+    let mut escaper = Escaper { quote: '"', after_number: false };
     while let Some(code) = codes.get(at)
         && shown < limits.elements
     {
@@ -34,7 +34,7 @@ pub(super) fn string(codes: &[u64], width: usize, prefix: &str, is_cut: bool, li
             if at > 0 {
                 text.push_str(", ");
             }
-            let _ = write!(text, "{prefix}{} <repeats {count} times>", character(*code, width));
+            let _ = write!(text, "{prefix}{} <repeats {count} times>", character(*code));
             escaper.after_number = false;
         } else {
             if !is_open {
@@ -64,8 +64,6 @@ pub(super) fn string(codes: &[u64], width: usize, prefix: &str, is_cut: bool, li
 
 struct Escaper {
     quote: char,
-    /// Of a character, in bytes.
-    width: usize,
     /// The last one was written as a number, which a digit would continue.
     after_number: bool,
 }
@@ -119,7 +117,7 @@ mod tests {
     use super::*;
 
     fn show(text: &[u8]) -> String {
-        string(&codes(text, 1), 1, "", false, &Limits::default())
+        string(&codes(text, 1), "", false, &Limits::default())
     }
 
     #[test]
@@ -131,7 +129,7 @@ mod tests {
         assert_eq!(show(&[b'x'; 11]), "'x' <repeats 11 times>");
         let mixed = [b"ab".to_vec(), vec![0; 20], b"c".to_vec()].concat();
         assert_eq!(show(&mixed), r#""ab", '\000' <repeats 20 times>, "c""#);
-        assert_eq!(character(u64::from(b'\''), 1), r"'\''");
+        assert_eq!(character(u64::from(b'\'')), r"'\''");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use gimli::{Expression, Operation};
 
-use super::Evaluator;
 use super::evaluate::Failure;
+use super::{Evaluator, Reason};
 use crate::debug_info::Reader;
 use crate::entries::{DEEPEST, Die, Entry};
 
@@ -21,7 +21,7 @@ impl Evaluator<'_> {
         expression: &Expression<Reader>,
     ) -> Result<u64, Failure> {
         let register = single_register(entry, expression);
-        let register = register.ok_or("its value at the function's entry is not known")?;
+        let register = register.ok_or(Reason::EntryValueUnknown)?;
         self.passed(&Wanted::Register(register))
     }
 
@@ -31,7 +31,7 @@ impl Evaluator<'_> {
     }
 
     fn passed(&self, wanted: &Wanted) -> Result<u64, Failure> {
-        let unknown = || "its value at the function's entry is not known".to_owned();
+        let unknown = || Reason::EntryValueUnknown;
         let frame = self.frame.ok_or_else(unknown)?;
         let caller = self.program.caller(frame, self.state).ok_or_else(unknown)?;
         let (index, bias) = self.program.object_at(caller.lookup).ok_or_else(unknown)?;
@@ -62,8 +62,8 @@ impl Evaluator<'_> {
             .attribute(gimli::DW_AT_call_value)
             .or_else(|| parameter.attribute(gimli::DW_AT_GNU_call_site_value))
             .ok_or_else(unknown)?;
-        let place = evaluator.location(&parameter, value)?;
-        evaluator.word(&place)
+        let place = evaluator.location(&parameter, value).map_err(|_| unknown())?;
+        evaluator.word(&place).map_err(|_| unknown())
     }
 
     /// Whether a call site calls the function that `callee` is in. A frame may have been made by another

@@ -2,8 +2,7 @@
 
 use gimli::{AttributeValue, EvaluationResult, Expression, Location, Value, ValueType, X86_64};
 
-use super::place::register_name;
-use super::{Piece, Place, Variable};
+use super::{Piece, Place, Reason, Variable};
 use crate::debug_info::Reader;
 use crate::entries::{Debug, Die, Entry};
 use crate::program::Program;
@@ -23,7 +22,7 @@ const MOST_PIECES: usize = 256;
 const MOST_RANGES: usize = 1 << 16;
 
 /// Why there is no answer.
-pub(super) type Failure = String;
+pub(super) type Failure = Reason;
 
 /// Evaluates expressions of one object in one frame of a state.
 pub(crate) struct Evaluator<'a> {
@@ -76,9 +75,8 @@ impl<'a> Evaluator<'a> {
             return Ok(Some(Expression(block)));
         }
         let dwarf = self.debug.dwarf(entry.die.unit);
-        let damaged = || "its location is damaged".to_owned();
-        let list = dwarf.attr_locations(entry.unit, value).map_err(|_| damaged())?;
-        let mut list = list.ok_or_else(damaged)?;
+        let list = dwarf.attr_locations(entry.unit, value).map_err(|_| Reason::Damaged)?;
+        let mut list = list.ok_or(Reason::Damaged)?;
         let Some(address) = self.address else { return Ok(None) };
         for _ in 0..MOST_RANGES {
             match list.next() {
@@ -87,7 +85,7 @@ impl<'a> Evaluator<'a> {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => return Ok(None),
-                Err(_) => return Err(damaged()),
+                Err(_) => return Err(Reason::Damaged),
             }
         }
         Ok(None)
@@ -95,12 +93,12 @@ impl<'a> Evaluator<'a> {
 
     pub fn evaluate(&self, entry: &Entry<'_>, expression: Expression<Reader>) -> Result<Place, Failure> {
         if self.depth == DEEPEST {
-            return Err("its location refers to itself".to_owned());
+            return Err(Reason::Damaged);
         }
         if gimli::Reader::is_empty(&expression.0) {
             return Ok(Place::OptimizedOut);
         }
-        let damaged = |_| "its location is damaged".to_owned();
+        let damaged = |_| Reason::Damaged;
         let mut evaluation = expression.evaluation(entry.unit.encoding());
         evaluation.set_max_iterations(MOST_OPERATIONS);
         let mut result = evaluation.evaluate().map_err(damaged)?;
@@ -110,8 +108,7 @@ impl<'a> Evaluator<'a> {
                 EvaluationResult::Complete => break,
                 EvaluationResult::RequiresMemory { address, size, base_type, .. } => {
                     let value = self.state.read_uint(address, usize::from(size));
-                    let value =
-                        value.ok_or_else(|| format!("Cannot access memory at address {address:#x}"))?;
+                    let value = value.ok_or(Reason::Unreadable(address))?;
                     let value = typed(entry, base_type, u128::from(value))?;
                     evaluation.resume_with_memory(value)
                 }
@@ -154,7 +151,7 @@ impl<'a> Evaluator<'a> {
                 }
                 EvaluationResult::RequiresAtLocation(reference) => {
                     let bytes = self.other_location(entry, reference);
-                    evaluation.resume_with_at_location(bytes.ok_or("its location is not known")?)
+                    evaluation.resume_with_at_location(bytes.ok_or(Reason::Damaged)?)
                 }
             }
             .map_err(damaged)?;
@@ -164,38 +161,38 @@ impl<'a> Evaluator<'a> {
 
     /// In this frame, by DWARF number.
     pub fn register(&self, number: u16) -> Result<u128, Failure> {
-        let frame = self.frame.ok_or("there is no frame")?;
+        let frame = self.frame.ok_or(Reason::NoFrame)?;
         let vector = || self.state.vector(number).filter(|_| frame.rule == Rule::Innermost);
         let value = frame.registers.get(number).map(u128::from).or_else(vector);
-        value.ok_or_else(|| format!("{} was not saved", register_name(number)))
+        value.ok_or(Reason::NotSaved(number))
     }
 
     fn frame_base(&self) -> Result<u64, Failure> {
-        let function = self.function.and_then(|die| self.debug.entry(die)).ok_or("there is no frame base")?;
+        let function = self.function.and_then(|die| self.debug.entry(die)).ok_or(Reason::NoFrame)?;
         let value = function.chain().iter().find_map(|entry| {
             Some((self.debug.entry(entry.die)?, entry.attribute(gimli::DW_AT_frame_base)?))
         });
-        let (entry, value) = value.ok_or("there is no frame base")?;
+        let (entry, value) = value.ok_or(Reason::NoFrame)?;
         match self.inner().location(&entry, value)? {
             Place::Memory(address) => Ok(address),
             Place::Register(number) => Ok(self.register(number)? as u64),
             Place::Constant(bytes) => Ok(first_word(&bytes)),
-            _ => Err("there is no frame base".to_owned()),
+            _ => Err(Reason::NoFrame),
         }
     }
 
     /// The canonical frame address: what the stack pointer was before the call.
     fn frame_address(&self) -> Result<u64, Failure> {
-        let frame = self.frame.ok_or("there is no frame")?;
+        let frame = self.frame.ok_or(Reason::NoFrame)?;
         let address = self.program.frame_address(frame, self.state);
-        address.ok_or_else(|| "no call frame information is here".to_owned())
+        address.ok_or(Reason::NoFrame)
     }
 
     /// Where a thread-local variable of the object is.
     fn thread_local(&self, offset: u64) -> Result<u64, Failure> {
-        let pointer = self.state.thread_pointer().ok_or("the thread pointer is not known")?;
+        let pointer = self.state.thread_pointer().ok_or(Reason::ThreadLocal)?;
         let size = self.program.thread_local_size(self.object);
-        let size = size.ok_or("where a library's thread-local variables are is not known")?;
+        let size = size.ok_or(Reason::ThreadLocal)?;
         Ok(pointer.wrapping_sub(size).wrapping_add(offset))
     }
 
@@ -250,7 +247,7 @@ impl<'a> Evaluator<'a> {
             Place::Memory(address) => Ok(*address),
             Place::Register(number) => Ok(self.register(*number)? as u64),
             Place::Constant(bytes) => Ok(first_word(bytes)),
-            _ => Err("it is no single value".to_owned()),
+            _ => Err(Reason::Damaged),
         }
     }
 }
@@ -264,7 +261,7 @@ fn base_type(entry: &Entry<'_>, offset: gimli::UnitOffset<usize>) -> Result<Valu
         return Ok(ValueType::Generic);
     }
     let found = entry.unit.entry(offset).ok().and_then(|entry| ValueType::from_entry(&entry).ok().flatten());
-    found.ok_or_else(|| "its location has a value of an unknown type".to_owned())
+    found.ok_or(Reason::Damaged)
 }
 
 fn typed(entry: &Entry<'_>, offset: gimli::UnitOffset<usize>, value: u128) -> Result<Value, Failure> {
@@ -273,7 +270,7 @@ fn typed(entry: &Entry<'_>, offset: gimli::UnitOffset<usize>, value: u128) -> Re
         ValueType::Generic => Value::Generic(word),
         ValueType::F32 => Value::F32(f32::from_bits(word as u32)),
         ValueType::F64 => Value::F64(f64::from_bits(word)),
-        integer => Value::from_u64(integer, word).map_err(|_| "its location is damaged".to_owned())?,
+        integer => Value::from_u64(integer, word).map_err(|_| Reason::Damaged)?,
     })
 }
 
@@ -298,7 +295,7 @@ fn places(pieces: &[gimli::Piece<Reader>]) -> Place {
 fn place(location: &Location<Reader>) -> Place {
     match location {
         Location::Empty => Place::OptimizedOut,
-        Location::Register { register: X86_64::RA } => Place::Unavailable("it is in no register".to_owned()),
+        Location::Register { register: X86_64::RA } => Place::Unavailable(Reason::Damaged),
         Location::Register { register } => Place::Register(register.0),
         Location::Address { address } => Place::Memory(*address),
         Location::Value { value } => Place::Constant(bytes(*value)),

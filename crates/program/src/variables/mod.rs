@@ -8,7 +8,7 @@ mod scopes;
 
 pub(crate) use evaluate::Evaluator;
 pub(crate) use globals::global;
-pub use place::{Piece, Place};
+pub use place::{Piece, Place, Reason};
 pub(crate) use scopes::calls;
 
 use crate::entries::Die;

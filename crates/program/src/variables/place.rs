@@ -16,7 +16,24 @@ pub enum Place {
     ImplicitPointer,
     OptimizedOut,
     /// It exists, but cannot be found; why.
-    Unavailable(String),
+    Unavailable(Reason),
+}
+
+/// Why a location cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It depends on a value that was passed to the function, and the caller does not say which.
+    EntryValueUnknown,
+    /// It depends on a register that a callee may have overwritten.
+    NotSaved(u16),
+    /// It depends on memory that is not mapped.
+    Unreadable(u64),
+    /// It depends on the frame's address, and there is no call frame information.
+    NoFrame,
+    /// A library's thread-local variable, whose place only the dynamic loader knows.
+    ThreadLocal,
+    /// The debug information makes no sense.
+    Damaged,
 }
 
 /// A part of a value that is scattered.
@@ -59,7 +76,20 @@ impl fmt::Display for Place {
             Place::Constant(_) => f.write_str("a constant"),
             Place::ImplicitPointer => f.write_str("a pointer to something that was optimised out"),
             Place::OptimizedOut => f.write_str("optimised out"),
-            Place::Unavailable(reason) => f.write_str(reason),
+            Place::Unavailable(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::EntryValueUnknown => f.write_str("its value at the function's entry is not known"),
+            Reason::NotSaved(number) => write!(f, "{} was not saved", register_name(*number)),
+            Reason::Unreadable(address) => write!(f, "Cannot access memory at address {address:#x}"),
+            Reason::NoFrame => f.write_str("the frame's address is not known"),
+            Reason::ThreadLocal => f.write_str("where a library's thread-local variables are is not known"),
+            Reason::Damaged => f.write_str("its location is damaged"),
         }
     }
 }

@@ -24,6 +24,9 @@ pub(crate) fn calls(info: &DebugInfo, types: &Types<'_>, address: u64) -> Vec<Ca
     for (call, frame) in calls.iter_mut().zip(frames) {
         call.position = frame.position;
     }
+    if let Some(innermost) = calls.first_mut() {
+        innermost.position = debug.position(function.die.unit, address);
+    }
     calls
 }
 
