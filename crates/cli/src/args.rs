@@ -40,6 +40,27 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct RunArguments {
+    #[command(flatten)]
+    pub guest: GuestArguments,
+
+    /// Stop after so many instructions; K, M and G stand for thousands, millions, billions
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub max_instructions: Option<u64>,
+
+    /// Print what the run cost, and a hash of the final state, to standard error at the end
+    #[arg(long)]
+    pub stats: bool,
+
+    /// At the end, copy the files that the program made or changed into this directory
+    ///
+    /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.
+    #[arg(long, value_name = "DIR")]
+    pub write_back: Option<PathBuf>,
+}
+
+/// The program to run and all that its run depends on.
+#[derive(Debug, Args)]
+pub struct GuestArguments {
     /// Take the program's standard input from this file
     ///
     /// Without it the program reads whydunit's own standard input, only as much as it
@@ -55,10 +76,6 @@ pub struct RunArguments {
     #[arg(long = "env", verbatim_doc_comment, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(environment_entry))]
     pub environment: Vec<EnvironmentEntry>,
 
-    /// Stop after so many instructions; K, M and G stand for thousands, millions, billions
-    #[arg(long, value_name = "N", value_parser = count)]
-    pub max_instructions: Option<u64>,
-
     /// The most memory that the program may use, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4G")]
     pub max_memory: u64,
@@ -66,16 +83,6 @@ pub struct RunArguments {
     /// The most output that the program may write, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1G")]
     pub max_output: u64,
-
-    /// Print what the run cost, and a hash of the final state, to standard error at the end
-    #[arg(long)]
-    pub stats: bool,
-
-    /// At the end, copy the files that the program made or changed into this directory
-    ///
-    /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.
-    #[arg(long, value_name = "DIR")]
-    pub write_back: Option<PathBuf>,
 
     /// Let the program believe that its standard streams are a terminal
     #[arg(long)]
@@ -91,6 +98,41 @@ pub enum Dump {
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),
+    /// The state at an instant of a run, as an ELF core file that gdb opens
+    ///
+    /// The program runs in the machine as under `whydunit run`, but what it prints is not
+    /// shown. Then: gdb PROGRAM FILE
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
+    )]
+    Core(DumpCore),
+}
+
+#[derive(Debug, Args)]
+pub struct DumpCore {
+    /// The instant: how many instructions have been executed, or `end`
+    ///
+    /// The state is that before instruction T, counted from 0; K, M and G stand for
+    /// thousands, millions, billions. `end` is where the program was killed or stopped,
+    /// or just before it exits.
+    #[arg(long, verbatim_doc_comment, value_name = "T", value_parser = instant)]
+    pub at: Instant,
+
+    /// Where to write it; the program's name with .core at its end unless said otherwise
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+/// An instant of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instant {
+    /// After so many instructions.
+    After(u64),
+    End,
 }
 
 #[derive(Debug, Args)]
@@ -125,6 +167,15 @@ fn size(text: &str) -> Result<u64, String> {
 
 fn count(text: &str) -> Result<u64, String> {
     number(text, 1000).ok_or_else(|| "a count is a number, as in 250000, 250K, 5M or 2G".to_owned())
+}
+
+fn instant(text: &str) -> Result<Instant, String> {
+    if text == "end" {
+        return Ok(Instant::End);
+    }
+    let instructions = number(text, 1000).map(Instant::After);
+    instructions
+        .ok_or_else(|| "an instant is a number of instructions, as in 250000 or 5M, or `end`".to_owned())
 }
 
 /// A whole number, perhaps with a suffix that stands for a power of `base`.
@@ -164,6 +215,16 @@ mod tests {
     }
 
     #[test]
+    fn an_instant_is_a_count_or_the_end() {
+        assert_eq!(instant("0"), Ok(Instant::After(0)));
+        assert_eq!(instant("3k"), Ok(Instant::After(3000)));
+        assert_eq!(instant("end"), Ok(Instant::End));
+        for wrong in ["", "End", "-1", "now"] {
+            assert!(instant(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn an_environment_entry_has_a_name() {
         let entry = environment_entry("A=b=c".into()).unwrap();
         assert_eq!((entry.name, entry.value), ("A".into(), "b=c".into()));
@@ -184,7 +245,7 @@ mod tests {
     fn options_after_the_program_are_the_programs() {
         for words in [&["--stats", "--", "ls", "-l", "--stats"][..], &["--stats", "ls", "-l", "--stats"]] {
             let arguments = run(words).unwrap();
-            assert_eq!(arguments.command, ["ls", "-l", "--stats"]);
+            assert_eq!(arguments.guest.command, ["ls", "-l", "--stats"]);
             assert!(arguments.stats);
         }
         assert!(run(&["--no-such-option", "ls"]).is_err());

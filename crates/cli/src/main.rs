@@ -1,6 +1,7 @@
 //! The `whydunit` command: reads arguments, does the asking, and prints the answers.
 
 mod args;
+mod atomic_file;
 mod dump;
 mod exit_code;
 mod fault_report;

@@ -12,7 +12,7 @@ use linux::fs::{Pieces, StandardStreams};
 use linux::{Config, Exit, LoadError, Process};
 use machine::{Time, Unwatched};
 
-use crate::args::RunArguments;
+use crate::args::{GuestArguments, RunArguments};
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::lookup::{self, Lookup};
@@ -20,7 +20,7 @@ use crate::streams::{self, Input, OutputError, PassThrough};
 use crate::write_back;
 
 /// Output is passed on this often, in instructions: a few hundredths of a second.
-const SLICE: u64 = 5_000_000;
+pub const SLICE: u64 = 5_000_000;
 
 /// So many removed files are named.
 const MOST_REMOVED: usize = 10;
@@ -31,7 +31,7 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         // At once, so that a long run is not for nothing.
         write_back::prepare(directory).map_err(failed)?;
     }
-    let mut process = load(arguments)?;
+    let mut process = load(&arguments.guest)?;
     let started = Instant::now();
     let limit = Time(arguments.max_instructions.unwrap_or(u64::MAX));
     let exit = match drive(&mut process, limit) {
@@ -40,7 +40,7 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         Err(Interrupted::Failed(error)) => return Err(failed(error)),
     };
     let seconds = started.elapsed().as_secs_f64();
-    let name = arguments.command[0].to_string_lossy();
+    let name = arguments.guest.command[0].to_string_lossy();
     if let Some(report) = fault_report::report(&process.machine, &exit, &name, streams::coloured()) {
         streams::tell(&report);
     }
@@ -126,20 +126,26 @@ fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
         match exit {
             Exit::Until if process.machine.time < limit => {}
             Exit::Input => {
-                let piece = streams::next_input().map_err(Interrupted::Failed)?;
-                input = input.saturating_add(piece.len() as u64);
-                if input > process.kernel.limits.memory {
-                    let error = anyhow!("the program reads more input than --max-memory permits to keep");
-                    return Err(Interrupted::Failed(error));
-                }
-                process.kernel.files.feed_input(&piece);
+                feed(process, &mut input).map_err(Interrupted::Failed)?;
             }
             exit => return Ok(exit),
         }
     }
 }
 
-fn load(arguments: &RunArguments) -> Result<Process, Failure> {
+/// Gives the program the next piece of our standard input; `fed` counts the bytes.
+pub fn feed(process: &mut Process, fed: &mut u64) -> anyhow::Result<()> {
+    let piece = streams::next_input()?;
+    *fed = fed.saturating_add(piece.len() as u64);
+    if *fed > process.kernel.limits.memory {
+        return Err(anyhow!("the program reads more input than --max-memory permits to keep"));
+    }
+    process.kernel.files.feed_input(&piece);
+    Ok(())
+}
+
+/// The program in its machine, before its first instruction.
+pub fn load(arguments: &GuestArguments) -> Result<Process, Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
     let name = &arguments.command[0];
@@ -173,7 +179,7 @@ fn load(arguments: &RunArguments) -> Result<Process, Failure> {
 }
 
 /// The host's environment in its order, with what --env says put in its place or at the end.
-fn environment(arguments: &RunArguments) -> Vec<(OsString, OsString)> {
+fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for entry in &arguments.environment {
         match variables.iter_mut().find(|(name, _)| *name == entry.name) {

@@ -83,6 +83,8 @@ pub struct Kernel {
     pub warnings: Warnings,
     pub limits: Limits,
     pub command: Arc<Command>,
+    /// What the C library was told at the start; empty when somebody else loaded the program.
+    pub auxiliary_vector: Arc<[u8]>,
     /// What the process calls itself: the executable's name, until it says otherwise.
     pub name: Arc<[u8]>,
     pub heap: Heap,
@@ -111,6 +113,7 @@ impl Kernel {
             limits,
             name: name.into(),
             command: Arc::new(command),
+            auxiliary_vector: Arc::default(),
             heap: Heap::default(),
             resources: Resources::default(),
             signals: Signals::default(),

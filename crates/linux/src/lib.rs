@@ -2,6 +2,7 @@
 //! the guest's only way out of its own memory is a system call, and nothing here changes anything on the host.
 
 mod clock;
+mod core_file;
 mod elf;
 pub mod errno;
 pub mod fs;
@@ -20,6 +21,7 @@ mod syscalls;
 #[cfg(test)]
 mod testing;
 
+pub use core_file::{CoreError, write_core};
 pub use elf::ElfError;
 pub use guest::KernelAccess;
 pub use kernel::{Command, Exit, Kernel, Limits};

@@ -11,7 +11,7 @@ use machine::{AccessFault, Backing, Memory, Permissions, Region};
 use crate::elf::{Elf, page_down, page_up};
 use crate::fs::Credentials;
 use crate::load_error::LoadError;
-use crate::stack::{self, Loaded, STACK_SIZE, STACK_TOP};
+use crate::stack::{self, InitialStack, Loaded, STACK_SIZE, STACK_TOP};
 
 /// Where position-independent programs go: where Linux puts them without randomisation.
 pub const PROGRAM_BASE: u64 = 0x5555_5555_4000;
@@ -33,6 +33,7 @@ pub struct Image {
     pub stack_pointer: u64,
     /// Where the heap begins that brk extends.
     pub break_start: u64,
+    pub auxiliary_vector: Vec<u8>,
 }
 
 /// What to load.
@@ -93,12 +94,13 @@ pub(crate) fn load_file(
         loaded.interpreter_base = base;
         begin = elf.entry.wrapping_add(base);
     }
-    let stack_pointer = set_up_stack(request, memory, &loaded, elf.executable_stack).map_err(no_memory)?;
+    let stack = set_up_stack(request, memory, &loaded, elf.executable_stack).map_err(no_memory)?;
     Ok(Image {
         executable: std::fs::canonicalize(&location).unwrap_or(location),
         start: begin,
-        stack_pointer,
+        stack_pointer: stack.pointer,
         break_start: start + length,
+        auxiliary_vector: stack.auxiliary_vector,
     })
 }
 
@@ -236,7 +238,7 @@ fn set_up_stack(
     memory: &mut Memory,
     loaded: &Loaded,
     executable: bool,
-) -> Result<u64, AccessFault> {
+) -> Result<InitialStack, AccessFault> {
     memory.map(Region {
         start: STACK_TOP - STACK_SIZE,
         end: STACK_TOP,
@@ -254,7 +256,7 @@ fn set_up_stack(
         u64::from(machine::cpuid::FEATURES_EDX),
     );
     memory.poke(stack.pointer, &stack.bytes)?;
-    Ok(stack.pointer)
+    Ok(stack)
 }
 
 #[cfg(test)]

@@ -103,6 +103,7 @@ impl Process {
         let image = loader::load(&request, &mut memory)?;
         let mut kernel = Process::kernel(config, &image.executable)?;
         kernel.heap.start(image.break_start);
+        kernel.auxiliary_vector = image.auxiliary_vector.into();
         let mut machine = Machine::new(memory);
         machine.cpu.rip = image.start;
         machine.cpu.set(Reg::RSP, image.stack_pointer);

@@ -26,6 +26,8 @@ pub struct Loaded {
 pub struct InitialStack {
     pub pointer: u64,
     pub bytes: Vec<u8>,
+    /// A copy of the auxiliary vector, as the kernel keeps one.
+    pub auxiliary_vector: Vec<u8>,
 }
 
 const AT_NULL: u64 = 0;
@@ -83,6 +85,7 @@ pub fn initial_stack(
     words.push(0);
     words.extend(environment.iter().map(|&offset| at(offset)));
     words.push(0);
+    let auxiliary_start = words.len();
     let (user, group) = (u64::from(credentials.user), u64::from(credentials.group));
     for (key, value) in [
         (AT_HWCAP, hwcap),
@@ -110,9 +113,10 @@ pub fn initial_stack(
 
     let pointer = (strings_start - 8 * words.len() as u64) & !15;
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let auxiliary_vector = bytes.get(8 * auxiliary_start..).unwrap_or_default().to_vec();
     bytes.resize((strings_start - pointer) as usize, 0);
     bytes.extend_from_slice(&strings);
-    InitialStack { pointer, bytes }
+    InitialStack { pointer, bytes, auxiliary_vector }
 }
 
 /// How many bytes of the stack the strings and their pointers take.

@@ -2,19 +2,24 @@
 //!
 //! Nothing is read ahead. Units are found by address and their tables parsed when a question first leads there.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, Unit};
 
 use crate::debug_file;
+use crate::entries::{Debug, Entries};
 use crate::object_file::{ObjectFile, section};
+use crate::types::TypeCache;
 
 pub(crate) type Reader = EndianArcSlice<LittleEndian>;
 
 pub(crate) struct DebugInfo {
     pub dwarf: Arc<Dwarf<Reader>>,
     pub context: Context<Reader>,
+    entries: OnceCell<Entries>,
+    pub types: TypeCache,
 }
 
 impl DebugInfo {
@@ -26,7 +31,12 @@ impl DebugInfo {
             dwarf.set_sup(supplementary);
         }
         let dwarf = Arc::new(dwarf);
-        Some(DebugInfo { context: Context::from_arc_dwarf(dwarf.clone()).ok()?, dwarf })
+        let context = Context::from_arc_dwarf(dwarf.clone()).ok()?;
+        Some(DebugInfo { context, dwarf, entries: OnceCell::new(), types: TypeCache::default() })
+    }
+
+    pub fn debug(&self) -> Debug<'_> {
+        Debug::new(&self.dwarf, self.entries.get_or_init(|| Entries::new(&self.dwarf)))
     }
 
     /// The unit that the code at an address of the object belongs to.

@@ -3,19 +3,30 @@
 //! symbol tables, line tables and unwind tables of the objects that a guest has mapped, each
 //! only when an address in that object is asked for. Objects may be hostile: damaged tables
 //! give less information, never an error that hides the rest.
+//!
+//! A stopped guest is a [`State`]. [`Program::backtrace_of`] gives its frames, [`Program::calls_at`] the functions
+//! that a frame is in (several when calls were inlined) with the variables that can be seen there,
+//! [`Program::print_variable`] and [`Program::value_of`] what a variable holds, [`Program::type_name`] and
+//! [`Program::type_definition`] its type. Texts have the form that gdb gives them by default.
 
 mod cfg;
 mod cfi;
 mod debug_file;
 mod debug_info;
 mod demangle;
+mod entries;
+mod inspect;
 mod lines;
 mod mapping;
 mod object_file;
 mod program;
 mod read_file;
+mod state;
 mod symbols;
+mod types;
 mod unwind;
+mod values;
+mod variables;
 
 pub use cfg::{BasicBlock, BlockId, Cfg, Terminator};
 pub use demangle::demangle;
@@ -23,5 +34,12 @@ pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
 pub use program::{Function, Location, Program};
 pub use read_file::read_file;
+pub use state::State;
 pub use symbols::{FoundSymbol, SymbolError};
+pub use types::{
+    Access, Dimension, Encoding, Enumerator, Indirection, Keyword, Language, Member, Method, Qualifier,
+    Record, Type, TypeId, TypeKind, Variant, VariantPart,
+};
 pub use unwind::{Backtrace, End, Frame, Registers, Rule};
+pub use values::{Field, Limits, Value, ValueKind};
+pub use variables::{Call, Piece, Place, Reason, Scope, Variable, VariableKind};

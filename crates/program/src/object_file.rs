@@ -8,8 +8,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use object::elf::{EM_X86_64, FileHeader64, PF_X, PT_LOAD};
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::elf::{
+    DF_1_PIE, DT_FLAGS_1, EM_X86_64, ET_EXEC, FileHeader64, PF_X, PT_LOAD, PT_TLS, ProgramHeader64,
+};
+use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
 use crate::cfi::CallFrames;
@@ -109,6 +111,12 @@ impl ObjectFile {
         self.call_frames.get_or_init(|| CallFrames::new(self))
     }
 
+    /// How far below the thread pointer the thread-local variables begin, which only executables know
+    /// before they run.
+    pub fn thread_local_size(&self) -> Option<u64> {
+        thread_local_size(self.content())
+    }
+
     /// What the file has at this address of the object, up to the end of the segment.
     pub fn bytes_at(&self, address: u64) -> Option<&[u8]> {
         let segment = self.segments().iter().find(|segment| segment.contains(address))?;
@@ -153,6 +161,36 @@ pub(crate) fn range_within(whole: &[u8], part: &[u8]) -> Option<Range<usize>> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     let end = start.checked_add(part.len())?;
     (end <= whole.len()).then_some(start..end)
+}
+
+fn thread_local_size(content: &[u8]) -> Option<u64> {
+    let header = FileHeader64::<LittleEndian>::parse(content).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, content).ok()?;
+    if !is_executable(header, headers, endian, content) {
+        return None;
+    }
+    let segment = headers.iter().take(MOST_SEGMENTS).find(|header| header.p_type(endian) == PT_TLS)?;
+    let align = segment.p_align(endian).max(1);
+    let first = segment.p_vaddr(endian).wrapping_neg() & (align - 1);
+    let size = segment.p_memsz(endian).checked_sub(first)?.checked_next_multiple_of(align)?;
+    size.checked_add(first)
+}
+
+/// Position-independent executables look like libraries but for a flag.
+fn is_executable(
+    header: &FileHeader64<LittleEndian>,
+    headers: &[ProgramHeader64<LittleEndian>],
+    endian: LittleEndian,
+    content: &[u8],
+) -> bool {
+    if header.e_type(endian) == ET_EXEC {
+        return true;
+    }
+    let dynamic = headers.iter().find_map(|header| header.dynamic(endian, content).ok().flatten());
+    dynamic.unwrap_or_default().iter().any(|entry| {
+        entry.d_tag(endian) == u64::from(DT_FLAGS_1) && entry.d_val(endian) & u64::from(DF_1_PIE) != 0
+    })
 }
 
 /// Read from the program headers alone, so that damaged section headers do no harm.

@@ -49,9 +49,9 @@ pub struct Function {
 
 /// The static view of what a guest has mapped.
 pub struct Program {
-    objects: Vec<ObjectFile>,
+    pub(crate) objects: Vec<ObjectFile>,
     /// Sorted by start, without overlaps.
-    mappings: Vec<Placed>,
+    pub(crate) mappings: Vec<Placed>,
 }
 
 impl Program {

@@ -144,7 +144,7 @@ pub(crate) fn backtrace(
     Backtrace { frames, end }
 }
 
-fn caller(program: &Program, frame: &Frame, memory: &mut Memory) -> Result<Frame, End> {
+pub(crate) fn caller(program: &Program, frame: &Frame, memory: &mut Memory) -> Result<Frame, End> {
     let stack = frame.registers.rsp().ok_or(End::Unknown)?;
     let placed = program.place(frame.lookup);
     if let Some((object, bias)) = placed {

@@ -1,5 +1,6 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
+mod core;
 mod ops;
 
 use std::ffi::OsStr;
@@ -16,6 +17,7 @@ use crate::lookup::{self, Lookup};
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
         Dump::Ops(arguments) => ops::text(arguments),
+        Dump::Core(arguments) => core::write(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
 }

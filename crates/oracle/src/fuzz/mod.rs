@@ -15,7 +15,7 @@ mod generate;
 mod layout;
 mod native;
 mod operands;
-mod random;
+pub(crate) mod random;
 mod shape;
 #[cfg(test)]
 mod slots;

@@ -1,0 +1,152 @@
+# Runs inside gdb: opens core files one after the other and says what gdb sees in each.
+#
+# WHYDUNIT_CORES names the cores, one a line. The answer is text, one record a line, fields separated by tabs,
+# with backslash, tab and newline escaped. See answer.rs, which reads it.
+import os
+
+import gdb
+
+# Frames of the program itself whose variables are told, and variables at file level that are told.
+MOST_FRAMES = 6
+MOST_GLOBALS = 16
+
+
+def escape(field):
+    return str(field).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
+
+
+def tell(*fields):
+    print("\t".join(escape(field) for field in fields))
+
+
+def definition(name):
+    try:
+        return gdb.execute("ptype %s" % name, to_string=True)
+    except gdb.error as error:
+        return "<%s>" % error
+
+
+# What `info locals` and `info args` print: a line a variable, in gdb's own order.
+def lines_of(command):
+    lines = gdb.execute(command, to_string=True).splitlines()
+    return [line for line in lines if " = " in line]
+
+
+# Labels without code are among gdb's variables, with a type of gdb's own.
+def is_label(symbol):
+    return str(symbol.type) == "__CORE_ADDR"
+
+
+# The variables of a frame, block by block from the inside, each with what gdb prints.
+def variables(frame):
+    frame.select()
+    arguments, others = lines_of("info args"), lines_of("info locals")
+    block = frame.block()
+    while block is not None:
+        found = []
+        for symbol in block:
+            if not (symbol.is_argument or symbol.is_variable):
+                continue
+            line = (arguments if symbol.is_argument else others).pop(0)
+            name, value = line.split(" = ", 1)
+            assert name == symbol.name, (line, symbol.name)
+            if not is_label(symbol):
+                found.append((symbol, value))
+        yield found
+        if block.function is not None:
+            break
+        block = block.superblock
+
+
+# Arguments come in their order; the others of a block gdb keeps in the order of a hash.
+def tell_frame_variables(level, frame, seen_types):
+    hidden = set()
+    for found in variables(frame):
+        found.sort(key=lambda pair: (0,) if pair[0].is_argument else (1, pair[0].name, pair[0].line))
+        for symbol, value in found:
+            tell("argument" if symbol.is_argument else "local", level, symbol.name, symbol.type, symbol.line, value)
+            if symbol.name not in hidden and str(symbol.type) not in seen_types:
+                seen_types.add(str(symbol.type))
+                tell("type", level, symbol.name, definition(symbol.name))
+            hidden.add(symbol.name)
+
+
+def printed(symbol):
+    if symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT:
+        return "<optimized out>"
+    try:
+        return symbol.value().format_string()
+    except gdb.error as error:
+        # As `info locals` has it.
+        return "<error: %s>" % error
+
+
+def is_own(frame):
+    table = frame.find_sal().symtab
+    return table is not None and os.path.samefile(table.objfile.filename, PROGRAM)
+
+
+# Lines that the line table has for the same address: one of them is the one that gdb prefers.
+def lines_there(position):
+    if position.symtab is None or position.line == 0:
+        return ""
+    rows = position.symtab.linetable()
+    return ",".join(sorted({str(row.line) for row in rows if row.pc == position.pc}))
+
+
+def tell_frames(seen_types):
+    frame = gdb.newest_frame()
+    level = own = 0
+    tables = []
+    while frame is not None:
+        position = frame.find_sal()
+        table = position.symtab
+        where = table.fullname() if table is not None else ""
+        form = FORMS.get(frame.type(), "called")
+        tell("frame", level, "%x" % frame.pc(), frame.name() or "", where, position.line, lines_there(position), form)
+        if frame.function() is not None and table is not None and is_own(frame):
+            tables.append((level, table))
+            own += 1
+            if own <= MOST_FRAMES:
+                tell_frame_variables(level, frame, seen_types)
+        level += 1
+        frame = frame.older()
+    return tables
+
+
+# Variables at file level, of the units that are on the stack: which of them, turns with the core's number. A value is written in the
+# language of the selected frame.
+def tell_globals(tables, turn):
+    frames = []
+    frame = gdb.newest_frame()
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.older()
+    symbols = {}
+    for level, table in tables:
+        for block in (table.global_block(), table.static_block()):
+            for symbol in block:
+                if symbol.is_variable and symbol.type is not None:
+                    key = (symbol.name, symbol.symtab.filename, symbol.line)
+                    symbols.setdefault(key, (level, symbol))
+    chosen = [symbols[key] for key in sorted(symbols)]
+    start = turn * MOST_GLOBALS % max(len(chosen), 1)
+    for level, symbol in (chosen + chosen)[start:start + min(MOST_GLOBALS, len(chosen))]:
+        frames[level].select()
+        tell("global", level, symbol.name, symbol.type, symbol.line, printed(symbol))
+
+
+def main():
+    gdb.execute("set backtrace past-main on")
+    seen_types = set()
+    for turn, core in enumerate(os.environ["WHYDUNIT_CORES"].splitlines()):
+        gdb.execute("core-file %s" % core, to_string=True)
+        tell("core", core)
+        tables = tell_frames(seen_types)
+        tell_globals(tables, turn)
+        tell("end")
+
+
+FORMS = {gdb.INLINE_FRAME: "inlined", gdb.TAILCALL_FRAME: "left"}
+PROGRAM = gdb.current_progspace().filename
+main()

@@ -1,0 +1,205 @@
+//! The two views side by side.
+//!
+//! Nothing may differ but for these normalisations, each with its reason:
+//!
+//! - [`RELATIVE`]: libraries of the distribution are built with a relative compilation directory, which gdb puts before names that
+//!   have it already. Of relative names only the last part is compared.
+//! - [`NO_LINE`]: code that the compiler says belongs to no line (line 0) gets from gdb the line of whatever code stands before
+//!   it. We say that it is not known.
+//! - [`SAME_ADDRESS`]: when a line table has several rows for one address, gdb prefers one that begins a statement, although the
+//!   instruction belongs to the last. Any of the lines that gdb's own table has there will do.
+//! - [`NOT_SAVED`]: a variable of a caller may be in a register that calls need not preserve, and that nobody saved. gdb shows what
+//!   the register holds now, which is somebody else's. We say that it was not saved.
+//! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
+//!   possible. We tell the frames that are there.
+//! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
+//!   We are asked about the type alone.
+
+use std::fmt;
+
+use machine::Time;
+
+use super::Report;
+use super::answer::{Form, FrameView, Variable, View};
+
+const RELATIVE: &str = "the source file's name is relative";
+const NO_LINE: &str = "the code belongs to no line, and gdb shows the one before";
+const SAME_ADDRESS: &str = "several lines have the same address, and gdb shows another";
+const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows what is in it now";
+const NOT_SAVED_TEXT: &str = "<not saved>";
+const LEFT: &str = "gdb shows a function that has left the stack";
+const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
+const VARIABLE_LENGTH_TEXT: &str = "variable length]";
+
+/// One thing that the two do not agree on.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    pub time: Time,
+    /// Which frame and what of it.
+    pub what: String,
+    pub ours: String,
+    pub theirs: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "at {} {}:", self.time.0, self.what)?;
+        writeln!(f, "    ours: {}", self.ours)?;
+        writeln!(f, "    gdb:  {}", self.theirs)
+    }
+}
+
+pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
+    let mut comparison = Comparison { time, report };
+    for level in 0..ours.frames.len().max(theirs.frames.len()) {
+        match (ours.frames.get(level), theirs.frames.get(level)) {
+            (Some(ours), Some(theirs)) => comparison.frame(level, ours, theirs),
+            (ours, theirs) => {
+                let text = |frame: Option<&FrameView>| frame.map_or("no frame".to_owned(), describe);
+                comparison.equal(&format!("frame {level}"), &text(ours), &text(theirs));
+            }
+        }
+    }
+    for ((level, ours), (_, theirs)) in ours.globals.iter().zip(&theirs.globals) {
+        comparison.variable(&format!("the unit of frame {level}"), ours, theirs);
+    }
+}
+
+/// gdb's view without the frames that are no longer on the stack.
+pub fn without_left_frames(theirs: &View, report: &mut Report) -> View {
+    let mut levels = Vec::new();
+    let mut view = View::default();
+    for frame in &theirs.frames {
+        levels.push(view.frames.len());
+        match frame.form {
+            Form::Left => report.normalised(LEFT),
+            Form::Called | Form::Inlined => view.frames.push(frame.clone()),
+        }
+    }
+    let globals = theirs.globals.iter();
+    let moved = globals.filter_map(|(level, variable)| Some((*levels.get(*level)?, variable.clone())));
+    view.globals = moved.collect();
+    view
+}
+
+impl Report {
+    fn normalised(&mut self, reason: &'static str) {
+        match self.normalised.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, times)) => *times += 1,
+            None => self.normalised.push((reason, 1)),
+        }
+    }
+}
+
+struct Comparison<'a> {
+    time: Time,
+    report: &'a mut Report,
+}
+
+impl Comparison<'_> {
+    fn frame(&mut self, level: usize, ours: &FrameView, theirs: &FrameView) {
+        self.report.frames += 1;
+        let normalised = self.normalise(ours, theirs);
+        self.equal(&format!("frame {level}"), &describe(&normalised), &describe(theirs));
+        let place = format!("frame {level} ({})", theirs.function);
+        self.variables(&format!("{place} arguments"), &ours.arguments, &theirs.arguments);
+        self.variables(&format!("{place} locals"), &ours.locals, &theirs.locals);
+        for ((name, ours), (_, theirs)) in ours.types.iter().zip(&theirs.types) {
+            self.report.types += 1;
+            let theirs = theirs.strip_prefix("type = ").unwrap_or(theirs).trim_end();
+            let theirs = self.without_length(ours.trim_end(), theirs);
+            self.equal(&format!("{place} type of {name}"), ours.trim_end(), &theirs);
+        }
+    }
+
+    /// Our frame as gdb would show it, by the rules above.
+    fn normalise(&mut self, ours: &FrameView, theirs: &FrameView) -> FrameView {
+        let mut frame = FrameView { file: ours.file.clone(), line: ours.line, ..ours.clone() };
+        let is_relative = |file: &str| !file.is_empty() && !file.starts_with('/');
+        if is_relative(&ours.file) && is_relative(&theirs.file) && last(&ours.file) == last(&theirs.file) {
+            frame.file.clone_from(&theirs.file);
+            self.report.normalised(RELATIVE);
+        }
+        if ours.line == 0 && theirs.line != 0 {
+            frame.file.clone_from(&theirs.file);
+            frame.line = theirs.line;
+            self.report.normalised(NO_LINE);
+        } else if ours.line != theirs.line && theirs.lines_there.contains(&ours.line) {
+            frame.line = theirs.line;
+            self.report.normalised(SAME_ADDRESS);
+        }
+        frame
+    }
+
+    /// gdb's definition of a type without the length of an array, if that is how the two differ.
+    fn without_length(&mut self, ours: &str, theirs: &str) -> String {
+        let stem = ours.strip_suffix(VARIABLE_LENGTH_TEXT);
+        let length = stem.and_then(|stem| theirs.strip_prefix(stem)?.strip_suffix(']'));
+        if length.is_some_and(|length| length.bytes().all(|byte| byte.is_ascii_digit())) {
+            self.report.normalised(VARIABLE_LENGTH);
+            return ours.to_owned();
+        }
+        theirs.to_owned()
+    }
+
+    fn variables(&mut self, place: &str, ours: &[Variable], theirs: &[Variable]) {
+        let names = |variables: &[Variable]| {
+            let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+            names.join(" ")
+        };
+        if names(ours) != names(theirs) {
+            self.equal(place, &names(ours), &names(theirs));
+            return;
+        }
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            self.variable(place, ours, theirs);
+        }
+    }
+
+    fn variable(&mut self, place: &str, ours: &Variable, theirs: &Variable) {
+        self.report.variables += 1;
+        let text = |variable: &Variable| {
+            let Variable { name, type_name, line, printed } = variable;
+            format!("{name} = {printed} of type {type_name} from line {line}")
+        };
+        if ours.printed == NOT_SAVED_TEXT && theirs.printed != NOT_SAVED_TEXT {
+            self.report.normalised(NOT_SAVED);
+            let ours = Variable { printed: theirs.printed.clone(), ..ours.clone() };
+            self.equal(place, &text(&ours), &text(theirs));
+            return;
+        }
+        self.equal(place, &text(ours), &text(theirs));
+    }
+
+    fn equal(&mut self, what: &str, ours: &str, theirs: &str) {
+        if ours != theirs {
+            let what = what.to_owned();
+            let (ours, theirs) = (ours.to_owned(), theirs.to_owned());
+            self.report.differences.push(Difference { time: self.time, what, ours, theirs });
+        }
+    }
+}
+
+fn describe(frame: &FrameView) -> String {
+    let FrameView { address, function, file, line, form, .. } = frame;
+    let form = if *form == Form::Inlined { " (inlined)" } else { "" };
+    format!("{address:#x} in {function} at {}:{line}{form}", tidy(file))
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Without `.` and `..`, which the two put together in different ways.
+fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| *part != ".") {
+        match (part, parts.last()) {
+            ("..", Some(last)) if !last.is_empty() && *last != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}

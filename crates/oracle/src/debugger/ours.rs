@@ -1,0 +1,95 @@
+//! The same view by our own means.
+
+use linux::Process;
+use program::{Call, Frame, Limits, Program, State};
+
+use super::answer::{self, Form, FrameView, View};
+
+/// More than any sampled program has.
+const MOST_FRAMES: usize = 10_000;
+
+/// What we see. Of which frames variables are told, which types, and which variables at file level, is as in gdb's view.
+pub fn view(process: &Process, theirs: &View) -> View {
+    let program = Program::from_memory(&process.machine.memory);
+    let state = State::of(&process.machine);
+    let looker = Looker { program: &program, state };
+    let mut view = View::default();
+    let mut physical = Vec::new();
+    for frame in &program.backtrace_of(&looker.state, MOST_FRAMES).frames {
+        for frame_view in looker.frames(frame, &theirs.frames, view.frames.len()) {
+            view.frames.push(frame_view);
+            physical.push(frame.clone());
+        }
+    }
+    for (level, their) in &theirs.globals {
+        let found = physical.get(*level).and_then(|frame| looker.global(frame, their));
+        view.globals.push((*level, found.unwrap_or_default()));
+    }
+    view
+}
+
+struct Looker<'a> {
+    program: &'a Program,
+    state: State<'a>,
+}
+
+impl Looker<'_> {
+    /// A frame of the stack, with the calls that were inlined there before it.
+    fn frames(&self, frame: &Frame, theirs: &[FrameView], level: usize) -> Vec<FrameView> {
+        let calls = self.program.calls_at(frame);
+        if calls.is_empty() {
+            let location = self.program.locate(frame.lookup);
+            let function = location.function.map(|function| function.name).unwrap_or_default();
+            return vec![FrameView { address: frame.address, function, ..FrameView::default() }];
+        }
+        let views = calls.iter().enumerate();
+        views.map(|(depth, call)| self.frame(frame, call, theirs.get(level + depth))).collect()
+    }
+
+    fn frame(&self, frame: &Frame, call: &Call, theirs: Option<&FrameView>) -> FrameView {
+        let position = call.position.as_ref();
+        let mut view = FrameView {
+            address: frame.address,
+            function: call.function.clone().unwrap_or_default(),
+            file: position.map(|position| position.file.to_string()).unwrap_or_default(),
+            line: position.map_or(0, |position| position.line),
+            form: if call.is_inlined { Form::Inlined } else { Form::Called },
+            ..FrameView::default()
+        };
+        // gdb's script tells variables of the innermost frames of the program only.
+        let Some(theirs) = theirs.filter(|theirs| !theirs.arguments.is_empty() || !theirs.locals.is_empty())
+        else {
+            return view;
+        };
+        view.arguments = call.parameters().map(|variable| self.variable(variable, Some(frame))).collect();
+        for scope in &call.scopes {
+            let variables = scope.variables.iter();
+            let locals = variables.filter(|variable| variable.kind != program::VariableKind::Parameter);
+            let mut locals: Vec<_> = locals.map(|variable| self.variable(variable, Some(frame))).collect();
+            locals.sort_by(|a, b| (&a.name, a.line).cmp(&(&b.name, b.line)));
+            view.locals.extend(locals);
+        }
+        for (name, _) in &theirs.types {
+            let definition = call.variable(name).map(|variable| self.program.type_definition(variable.of));
+            view.types.push((name.clone(), definition.unwrap_or_default()));
+        }
+        view
+    }
+
+    fn global(&self, frame: &Frame, theirs: &answer::Variable) -> Option<answer::Variable> {
+        let globals = self.program.unit_globals(frame);
+        let found = globals.iter().find(|variable| {
+            variable.name == theirs.name && variable.line.unwrap_or_default() == theirs.line
+        })?;
+        Some(self.variable(found, None))
+    }
+
+    fn variable(&self, variable: &program::Variable, frame: Option<&Frame>) -> answer::Variable {
+        answer::Variable {
+            name: variable.name.clone(),
+            type_name: self.program.type_name(variable.of),
+            line: variable.line.unwrap_or_default(),
+            printed: self.program.print_variable(variable, frame, &self.state, Limits::default()),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Instants of a run, each with a core file and a fork to look at.
+
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use lift::Op;
+use linux::{Config, Exit, Process};
+use machine::{Cpu, Observer, Time, Unwatched};
+
+use super::answer::View;
+use super::{Case, Failure, ours};
+use crate::fuzz::random::Random;
+
+/// A run that takes longer is sampled in its beginning.
+const LONGEST: Time = Time(200_000_000);
+
+/// The dynamic loader takes a few hundred thousand instructions.
+const LONGEST_LOADING: u64 = 50_000_000;
+
+/// How far from an instant in a library the program's own code is looked for.
+const FARTHEST: u64 = 30_000;
+
+/// Of so many instants one stays wherever it falls; the others are moved on into the program's own code.
+const ANYWHERE: u64 = 4;
+
+pub struct Sample {
+    pub time: Time,
+    pub core: PathBuf,
+    process: Process,
+}
+
+impl Sample {
+    /// What we see here. Which variables at file level are looked at is gdb's choice.
+    pub fn view(&self, theirs: &View) -> View {
+        ours::view(&self.process, theirs)
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.core);
+    }
+}
+
+/// One run, stopped at increasing times.
+pub fn take(case: &Case) -> Result<Vec<Sample>, Failure> {
+    let mut process = load(case)?;
+    // Before the loader has done its work, gdb cannot know what is mapped where.
+    let code = own_code(&process)?;
+    if !move_into(&mut process, &code, LONGEST_LOADING) {
+        return Err(Failure::Setup(format!("{} never runs code of its own", case.program.display())));
+    }
+    let start = process.machine.time.0;
+    let mut rest = process.fork();
+    match rest.run(LONGEST, &mut Unwatched) {
+        Exit::Until | Exit::Exited(_) | Exit::Killed { .. } => {}
+        other => return Err(Failure::Setup(format!("{}: {other:?}", case.program.display()))),
+    }
+    let mut samples: Vec<Sample> = Vec::new();
+    for (index, time) in times(case, start, rest.machine.time.0).into_iter().enumerate() {
+        // An earlier one may have been moved beyond this one.
+        if process.machine.time.0 >= time {
+            continue;
+        }
+        if process.run(Time(time), &mut Unwatched) != Exit::Until {
+            break;
+        }
+        if !(index as u64).is_multiple_of(ANYWHERE) {
+            move_into(&mut process, &code, FARTHEST);
+        }
+        if process.kernel.ended.is_some() {
+            break;
+        }
+        samples.push(sample(case, index, process.fork())?);
+    }
+    Ok(samples)
+}
+
+/// Sorted, without repetitions.
+fn times(case: &Case, start: u64, end: u64) -> Vec<u64> {
+    let mut random = Random::for_case(case.seed, "instants", 0);
+    let mut times: Vec<u64> = (0..case.samples).map(|_| random.between(start, end.max(start + 1))).collect();
+    times.sort_unstable();
+    times.dedup();
+    times
+}
+
+fn load(case: &Case) -> Result<Process, Failure> {
+    let mut config = Config::new(&case.program);
+    config.argv.extend(case.arguments.iter().map(|argument| argument.as_bytes().to_vec()));
+    config.env = vec![b"LC_ALL=C".to_vec(), b"PATH=/usr/bin:/bin".to_vec()];
+    config.stdin = case.stdin.clone();
+    config.cwd = case.scratch.clone();
+    Process::load(&config).map_err(|error| Failure::Setup(error.to_string()))
+}
+
+/// The program's own code: the mapping that holds its entry point.
+fn own_code(process: &Process) -> Result<Range<u64>, Failure> {
+    const AT_ENTRY: u64 = 9;
+    let words =
+        process.kernel.auxiliary_vector.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    let words: Vec<u64> = words.collect();
+    let entry = words.as_chunks::<2>().0.iter().find(|[key, _]| *key == AT_ENTRY).map(|[_, entry]| *entry);
+    let region = entry.and_then(|entry| process.machine.memory.region_at(entry));
+    let region = region.ok_or_else(|| Failure::Setup("the program has no entry point".to_owned()))?;
+    Ok(region.start..region.end)
+}
+
+/// Remembers when code in a range was first executed.
+struct Arrival<'a> {
+    code: &'a Range<u64>,
+    time: Option<Time>,
+}
+
+impl Observer for Arrival<'_> {
+    fn instruction(&mut self, time: Time, address: u64, _ops: &[Op], _cpu: &Cpu) {
+        if self.time.is_none() && self.code.contains(&address) {
+            self.time = Some(time);
+        }
+    }
+}
+
+/// Runs until the next instruction is one of the code, if that is not farther than `farthest` away.
+fn move_into(process: &mut Process, code: &Range<u64>, farthest: u64) -> bool {
+    let mut arrival = Arrival { code, time: None };
+    process.fork().run(Time(process.machine.time.0 + farthest), &mut arrival);
+    arrival.time.is_some_and(|time| process.run(time, &mut Unwatched) == Exit::Until)
+}
+
+fn sample(case: &Case, index: usize, process: Process) -> Result<Sample, Failure> {
+    let core = case.scratch.join(format!("{index}.core"));
+    let told = |error: &dyn std::fmt::Display| Failure::Setup(format!("{}: {error}", core.display()));
+    let mut file = std::fs::File::create(&core).map_err(|error| told(&error))?;
+    linux::write_core(&process, &mut file).map_err(|error| told(&error))?;
+    Ok(Sample { time: process.machine.time, core, process })
+}

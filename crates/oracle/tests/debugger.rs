@@ -1,0 +1,237 @@
+//! What we see of stopped programs against what gdb sees: programs of others and of our own, by both compilers, plain and optimised,
+//! and a debug build of Rust. With WHYDUNIT_LONG set, at ten times as many instants.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use oracle::debugger::{self, Case, Failure};
+
+/// In each of fifteen programs.
+const SAMPLES: usize = 16;
+
+/// A Lua program that uses closures, coroutines, errors, tables and strings.
+const LUA: &str = r#"
+local words = {}
+for word in ("the quick brown fox jumps over the lazy dog"):gmatch("%a+") do words[#words + 1] = word end
+table.sort(words, function(a, b) return a:reverse() < b:reverse() end)
+local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+local made = coroutine.wrap(function() for i = 1, 5 do coroutine.yield(i * 1.5) end end)
+local total = 0
+for i = 1, 5 do total = total + made() end
+local failed, message = pcall(function() error({ code = 7 }) end)
+print(table.concat(words, " "), fib(12), total, failed, message.code, string.format("%5.2f|%q", total, "a\nb"))
+"#;
+
+fn long_mode() -> bool {
+    std::env::var_os("WHYDUNIT_LONG").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Past the test runner's capture, and into a file that `./test` shows: a skip is no pass.
+fn skip(name: &str, reason: &str) {
+    let line = format!("SKIPPED gdb's view of {name}: {reason}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("SKIPPED");
+    if let Ok(mut list) = fs::File::options().create(true).append(true).open(list) {
+        let _ = list.write_all(line.as_bytes());
+    }
+}
+
+/// A directory of a test's own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("debugger-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    /// Compiles C sources to a program.
+    fn compile(&self, compiler: &str, optimisation: &str, include: &Path, sources: &[PathBuf]) -> PathBuf {
+        let program = self.0.join("program");
+        run(Command::new(compiler)
+            .args(["-g", "-w", optimisation, "-I"])
+            .arg(include)
+            .arg("-o")
+            .arg(&program)
+            .args(sources)
+            .arg("-lm"));
+        program
+    }
+
+    fn agrees(&self, name: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) {
+        let samples = if long_mode() { 10 * SAMPLES } else { SAMPLES };
+        let case = Case {
+            program,
+            arguments: arguments.iter().map(OsString::from).collect(),
+            stdin: Arc::new(stdin),
+            seed: 1,
+            samples,
+            scratch: self.0.clone(),
+        };
+        match debugger::run(&case) {
+            Ok(report) => {
+                println!("{name}: {report}");
+                assert!(report.differences.is_empty(), "{name}: {report}");
+                assert!(report.samples * 8 >= samples * 7, "{name}: only {} instants", report.samples);
+                assert!(report.variables >= 5 * samples, "{name}: only {} variables", report.variables);
+            }
+            Err(Failure::NoDebugger(reason)) => skip(name, &reason.to_string()),
+            Err(failure) => panic!("{name}: {failure}"),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+}
+
+/// A directory in the sources of a crate that carries a C program.
+fn carried(package: &str, directory: &str) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let metadata = run(Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--offline", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")));
+    let manifests = metadata.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let is_of_package = |path: &&Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_prefix(package).is_some_and(|rest| rest.starts_with('-'))
+    };
+    let found = manifests.filter_map(|manifest| Path::new(manifest).parent()).find(is_of_package);
+    found.unwrap_or_else(|| panic!("{package} is no dependency")).join(directory)
+}
+
+fn shapes(compiler: &str, optimisation: &str) {
+    let name = format!("shapes-{compiler}{optimisation}");
+    let scratch = Scratch::new(&name);
+    let program = scratch.compile(compiler, optimisation, Path::new("."), &[own("shapes.c")]);
+    scratch.agrees(&name, program, &["100"], Vec::new());
+}
+
+fn bzip2(compiler: &str, optimisation: &str) {
+    let name = format!("bzip2-{compiler}{optimisation}");
+    let scratch = Scratch::new(&name);
+    let directory = carried("bzip2-sys", "bzip2-1.0.8");
+    let parts = ["blocksort", "bzlib", "compress", "crctable", "decompress", "huffman", "randtable", "bzip2"];
+    let sources = parts.map(|part| directory.join(format!("{part}.c")));
+    let program = scratch.compile(compiler, optimisation, &directory, &sources);
+    let input = fs::read(directory.join("sample1.ref")).unwrap();
+    scratch.agrees(&name, program, &["-c"], input[..40_000].to_vec());
+}
+
+fn lua(compiler: &str, optimisation: &str) {
+    let name = format!("lua-{compiler}{optimisation}");
+    let scratch = Scratch::new(&name);
+    let directory = carried("lua-src", "lua-5.4.7");
+    let mut sources: Vec<PathBuf> =
+        fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    sources.sort();
+    sources.push(own("interpreter.c"));
+    let program = scratch.compile(compiler, optimisation, &directory, &sources);
+    scratch.agrees(&name, program, &[LUA], Vec::new());
+}
+
+fn ledger(compiler: &str, optimisation: &str) {
+    let name = format!("ledger-{compiler}{optimisation}");
+    let scratch = Scratch::new(&name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../eval/programs/ledger.c");
+    let program = scratch.compile(compiler, optimisation, Path::new("."), &[source.canonicalize().unwrap()]);
+    scratch.agrees(&name, program, &["3"], Vec::new());
+}
+
+#[test]
+fn shapes_by_gcc_are_seen_as_by_gdb() {
+    shapes("gcc", "-O0");
+}
+
+#[test]
+fn shapes_by_gcc_optimised_are_seen_as_by_gdb() {
+    shapes("gcc", "-O1");
+}
+
+#[test]
+fn shapes_by_clang_are_seen_as_by_gdb() {
+    shapes("clang", "-O0");
+}
+
+#[test]
+fn shapes_by_clang_optimised_are_seen_as_by_gdb() {
+    shapes("clang", "-O1");
+}
+
+#[test]
+fn bzip2_by_gcc_is_seen_as_by_gdb() {
+    bzip2("gcc", "-O0");
+}
+
+#[test]
+fn bzip2_by_gcc_optimised_is_seen_as_by_gdb() {
+    bzip2("gcc", "-O1");
+}
+
+#[test]
+fn bzip2_by_clang_is_seen_as_by_gdb() {
+    bzip2("clang", "-O0");
+}
+
+#[test]
+fn bzip2_by_clang_optimised_is_seen_as_by_gdb() {
+    bzip2("clang", "-O1");
+}
+
+#[test]
+fn lua_by_gcc_is_seen_as_by_gdb() {
+    lua("gcc", "-O0");
+}
+
+#[test]
+fn lua_by_gcc_optimised_is_seen_as_by_gdb() {
+    lua("gcc", "-O1");
+}
+
+#[test]
+fn lua_by_clang_is_seen_as_by_gdb() {
+    lua("clang", "-O0");
+}
+
+#[test]
+fn lua_by_clang_optimised_is_seen_as_by_gdb() {
+    lua("clang", "-O1");
+}
+
+#[test]
+fn ledger_is_seen_as_by_gdb() {
+    ledger("gcc", "-O0");
+}
+
+#[test]
+fn ledger_optimised_is_seen_as_by_gdb() {
+    ledger("clang", "-O1");
+}
+
+#[test]
+fn a_debug_build_of_rust_is_seen_as_by_gdb() {
+    let scratch = Scratch::new("rust");
+    let program = scratch.0.join("program");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    run(Command::new(rustc).args(["--edition", "2024", "-g", "-o"]).arg(&program).arg(own("collections.rs")));
+    scratch.agrees("rust", program, &[], Vec::new());
+}

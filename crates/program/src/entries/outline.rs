@@ -1,0 +1,82 @@
+//! What one unit holds: its functions by address, and which entry is inside of which.
+
+use gimli::{DwLang, DwTag, EntriesTreeNode};
+
+use super::{DEEPEST, Debug, Die};
+use crate::debug_info::Reader;
+
+pub(crate) struct Outline {
+    pub language: Option<DwLang>,
+    /// Start, end and entry of each function's code, sorted by start.
+    functions: Vec<(u64, u64, Die)>,
+    /// Each entry that is not directly in the unit, with the one that it is in; sorted.
+    parents: Vec<(usize, usize)>,
+}
+
+impl Outline {
+    pub fn new(debug: Debug<'_>, unit: u32) -> Outline {
+        let mut outline = Outline { language: None, functions: Vec::new(), parents: Vec::new() };
+        let Some(parsed) = debug.unit(unit) else { return outline };
+        let Ok(mut tree) = parsed.entries_tree(None) else { return outline };
+        let Ok(root) = tree.root() else { return outline };
+        outline.language = match root.entry().attr_value(gimli::DW_AT_language) {
+            Ok(Some(gimli::AttributeValue::Language(language))) => Some(language),
+            _ => None,
+        };
+        outline.walk(debug, unit, root, 0);
+        outline.functions.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
+        outline.parents.sort_unstable();
+        outline
+    }
+
+    fn walk(&mut self, debug: Debug<'_>, unit: u32, node: EntriesTreeNode<'_, '_, '_, Reader>, depth: usize) {
+        if depth == DEEPEST {
+            return;
+        }
+        let parent = node.entry().offset().0;
+        let mut children = node.children();
+        while let Ok(Some(child)) = children.next() {
+            let (tag, offset) = (child.entry().tag(), child.entry().offset().0);
+            if depth > 0 && has_a_name(tag) {
+                self.parents.push((offset, parent));
+            }
+            let die = Die { unit, offset };
+            if tag == gimli::DW_TAG_subprogram
+                && let Some(entry) = debug.entry(die)
+            {
+                self.functions.extend(entry.ranges().iter().map(|range| (range.begin, range.end, die)));
+            }
+            self.walk(debug, unit, child, depth + 1);
+        }
+    }
+
+    /// The innermost function at an address of the object.
+    pub fn function_at(&self, address: u64) -> Option<Die> {
+        let after = self.functions.partition_point(|(start, ..)| *start <= address);
+        let before = self.functions.get(..after)?;
+        // Ranges nest only where functions do, so the nearest that reaches the address is the innermost.
+        before.iter().rev().take(DEEPEST).find(|(_, end, _)| address < *end).map(|(.., die)| *die)
+    }
+
+    /// The entry that an entry is in, unless that is the unit.
+    pub fn parent(&self, offset: usize) -> Option<usize> {
+        let at = self.parents.binary_search_by_key(&offset, |(child, _)| *child).ok()?;
+        self.parents.get(at).map(|(_, parent)| *parent)
+    }
+}
+
+/// Whether entries of this kind can be asked for their qualified name, or be on the way to one.
+fn has_a_name(tag: DwTag) -> bool {
+    !matches!(
+        tag,
+        gimli::DW_TAG_member
+            | gimli::DW_TAG_enumerator
+            | gimli::DW_TAG_subrange_type
+            | gimli::DW_TAG_call_site
+            | gimli::DW_TAG_call_site_parameter
+            | gimli::DW_TAG_GNU_call_site
+            | gimli::DW_TAG_GNU_call_site_parameter
+            | gimli::DW_TAG_formal_parameter
+            | gimli::DW_TAG_inlined_subroutine
+    )
+}

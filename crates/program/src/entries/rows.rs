@@ -1,0 +1,123 @@
+//! The line table of one unit, for the question which line an instruction belongs to.
+
+use std::sync::Arc;
+
+use gimli::{Reader as _, Unit};
+
+use super::Debug;
+use crate::debug_info::Reader;
+use crate::lines::Position;
+
+/// A damaged table can have a row a byte.
+const MOST_ROWS: usize = 1 << 23;
+
+#[derive(Clone, Copy)]
+struct Row {
+    address: u64,
+    file: u64,
+    line: u32,
+    column: u32,
+    is_statement: bool,
+    /// No code from here on, up to the next row.
+    is_end: bool,
+}
+
+pub(crate) struct LineRows {
+    /// Sorted by address; those at one address in the order of the table.
+    rows: Vec<Row>,
+}
+
+impl LineRows {
+    pub fn new(unit: &Unit<Reader>) -> LineRows {
+        let mut sequences: Vec<Vec<Row>> = Vec::new();
+        let mut current: Vec<Row> = Vec::new();
+        let Some(program) = unit.line_program.clone() else { return LineRows { rows: Vec::new() } };
+        let mut rows = program.rows();
+        let mut count = 0;
+        while let Ok(Some((_, row))) = rows.next_row() {
+            count += 1;
+            if count > MOST_ROWS {
+                break;
+            }
+            let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
+            let column = match row.column() {
+                gimli::ColumnType::LeftEdge => 0,
+                gimli::ColumnType::Column(column) => u32::try_from(column.get()).unwrap_or(0),
+            };
+            // Line 0 says that code belongs to no line: it goes with what is before it.
+            if line != 0 || row.end_sequence() {
+                current.push(Row {
+                    address: row.address(),
+                    file: row.file_index(),
+                    line,
+                    column,
+                    is_statement: row.is_stmt(),
+                    is_end: row.end_sequence(),
+                });
+            }
+            if row.end_sequence() {
+                sequences.push(std::mem::take(&mut current));
+            }
+        }
+        sequences.sort_by_key(|sequence| sequence.first().map_or(0, |row| row.address));
+        let mut rows: Vec<Row> = sequences.into_iter().flatten().collect();
+        // Where one sequence begins at the end of another, the beginning counts.
+        rows.sort_by_key(|row| (row.address, !row.is_end));
+        LineRows { rows }
+    }
+
+    /// Of the rows at the last address that is not after the instruction, the last that begins a statement.
+    fn at(&self, address: u64) -> Option<Row> {
+        let after = self.rows.partition_point(|row| row.address <= address);
+        let before = self.rows.get(..after)?;
+        let last = before.last().filter(|row| !row.is_end)?;
+        let same = before.iter().rev().take_while(|row| row.address == last.address && !row.is_end);
+        let statement = same.into_iter().find(|row| row.is_statement);
+        Some(*statement.unwrap_or(last))
+    }
+}
+
+impl Debug<'_> {
+    /// The source position of an instruction.
+    pub fn position(self, unit: u32, address: u64) -> Option<Position> {
+        let parsed = self.unit(unit)?;
+        let row = self.rows(unit)?.at(address)?;
+        let file = self.file(unit, parsed, row.file)?;
+        Some(Position {
+            file: Arc::from(file),
+            line: row.line,
+            column: Some(row.column).filter(|column| *column != 0),
+        })
+    }
+
+    /// The path of a file of a unit's line table.
+    pub fn file(self, unit: u32, parsed: &Unit<Reader>, index: u64) -> Option<String> {
+        let header = parsed.line_program.as_ref()?.header();
+        let file = header.file(index)?;
+        let text = |value| {
+            let text = self.dwarf(unit).attr_string(parsed, value).ok()?;
+            Some(text.to_string_lossy().ok()?.into_owned())
+        };
+        let mut path = text(file.path_name())?;
+        if let Some(directory) = file.directory(header).and_then(text)
+            && file.directory_index() != 0
+        {
+            path = join(&directory, path);
+        }
+        match parsed
+            .comp_dir
+            .as_ref()
+            .and_then(|directory| Some(directory.to_string_lossy().ok()?.into_owned()))
+        {
+            Some(directory) => Some(join(&directory, path)),
+            None => Some(path),
+        }
+    }
+}
+
+fn join(directory: &str, path: String) -> String {
+    match path.starts_with('/') || directory.is_empty() {
+        true => path,
+        false => format!("{}/{path}", directory.trim_end_matches('/')),
+    }
+}

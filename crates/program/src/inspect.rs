@@ -1,0 +1,270 @@
+//! The questions about types, variables and values, in guest addresses.
+
+use std::sync::Arc;
+
+use crate::debug_info::DebugInfo;
+use crate::demangle::demangle;
+use crate::entries::Die;
+use crate::mapping;
+use crate::program::Program;
+use crate::state::State;
+use crate::types::{Type, TypeId, Types};
+use crate::unwind::{self, Backtrace, Frame, Memory};
+use crate::values::{Builder, Contents, Limits, NoContents, Printer, Value, ValueKind};
+use crate::variables::{self, Call, Evaluator, Place, Variable};
+
+impl Program {
+    /// The callers of a stopped guest, at most `most` frames.
+    pub fn backtrace_of(&self, state: &State<'_>, most: usize) -> Backtrace {
+        self.backtrace(state.registers(), most, &mut |address, buffer| state.read(address, buffer))
+    }
+
+    /// The functions that a frame is in, innermost first: all but the last are inlined into the next. Each has
+    /// its name, its position, and the variables that can be seen there. Empty without debug information.
+    pub fn calls_at(&self, frame: &Frame) -> Vec<Call> {
+        let Some((object, bias)) = self.object_at(frame.lookup) else { return Vec::new() };
+        let Some((info, types)) = self.debug(object) else { return Vec::new() };
+        variables::calls(info, &types, frame.lookup.wrapping_sub(bias))
+    }
+
+    /// All variables outside of functions, in all objects, those of each object in the order of its file.
+    pub fn globals(&self) -> Vec<Variable> {
+        let objects = 0..self.objects.len() as u32;
+        objects
+            .filter_map(|object| self.debug(object))
+            .flat_map(|(_, types)| {
+                let all = types.debug.names().all_variables().iter();
+                all.filter_map(|die| variables::global(&types, *die)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// The variables outside of functions that have this name, with its namespaces.
+    pub fn find_globals(&self, name: &str) -> Vec<Variable> {
+        let objects = 0..self.objects.len() as u32;
+        objects
+            .filter_map(|object| self.debug(object))
+            .flat_map(|(_, types)| {
+                let found = types.debug.names().variables(name).iter();
+                found.filter_map(|die| variables::global(&types, *die)).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    /// The variables outside of functions of the unit that a frame's code belongs to.
+    pub fn unit_globals(&self, frame: &Frame) -> Vec<Variable> {
+        let Some((object, bias)) = self.object_at(frame.lookup) else { return Vec::new() };
+        let Some((info, types)) = self.debug(object) else { return Vec::new() };
+        let unit = info.unit_at(frame.lookup.wrapping_sub(bias)).and_then(|unit| types.debug.handle(unit));
+        let all = types.debug.names().all_variables().iter();
+        all.filter(|die| Some(die.unit) == unit).filter_map(|die| variables::global(&types, *die)).collect()
+    }
+
+    /// The variable that a name means in a frame: the function's, then its unit's, then anybody's.
+    pub fn find_variable(&self, name: &str, frame: &Frame) -> Option<Variable> {
+        let calls = self.calls_at(frame);
+        if let Some(found) = calls.first().and_then(|call| call.variable(name)) {
+            return Some(found.clone());
+        }
+        let mut found = self.find_globals(name);
+        let unit = calls
+            .iter()
+            .flat_map(Call::variables)
+            .next()
+            .map(|variable| (variable.object, variable.die.unit));
+        let in_unit = found.iter().position(|variable| Some((variable.object, variable.die.unit)) == unit);
+        if found.is_empty() { None } else { Some(found.swap_remove(in_unit.unwrap_or(0))) }
+    }
+
+    /// The first type that has this name, with its namespaces and without `struct`.
+    pub fn find_type(&self, name: &str) -> Option<TypeId> {
+        let objects = 0..self.objects.len() as u32;
+        objects
+            .filter_map(|object| self.debug(object))
+            .find_map(|(_, types)| types.debug.names().types(name).first().map(|die| types.id(*die)))
+    }
+
+    /// What a type is.
+    pub fn type_of(&self, id: TypeId) -> Option<Arc<Type>> {
+        Some(self.types(id)?.get(id))
+    }
+
+    /// A type as a cast has it: `struct node *`.
+    pub fn type_name(&self, id: Option<TypeId>) -> String {
+        id.and_then(|id| self.types(id)).map_or_else(|| "void".to_owned(), |types| types.name(id))
+    }
+
+    /// A type with its members.
+    pub fn type_definition(&self, id: Option<TypeId>) -> String {
+        id.and_then(|id| self.types(id)).map_or_else(|| "void".to_owned(), |types| types.definition(id))
+    }
+
+    /// The name and the definition of a variable's type in a stopped guest, where arrays have a length that
+    /// was unknown before.
+    pub fn type_of_variable(
+        &self,
+        variable: &Variable,
+        frame: Option<&Frame>,
+        state: &State<'_>,
+    ) -> (String, String) {
+        let evaluator = self.evaluator(variable, frame, state);
+        let count = |die: Die| evaluator.as_ref()?.count(die);
+        let Some((_, types)) = self.debug(variable.object) else {
+            return (self.type_name(variable.of), self.type_definition(variable.of));
+        };
+        let types = types.with_counts(&count);
+        (types.name(variable.of), types.definition(variable.of))
+    }
+
+    /// Where a variable is. `frame` is the one that the variable was found in; globals need none.
+    pub fn place_of(&self, variable: &Variable, frame: Option<&Frame>, state: &State<'_>) -> Place {
+        match self.evaluator(variable, frame, state) {
+            Some(evaluator) => evaluator.place(variable),
+            None => Place::OptimizedOut,
+        }
+    }
+
+    /// The value of a variable as text, `<optimized out>` and the like included.
+    pub fn print_variable(
+        &self,
+        variable: &Variable,
+        frame: Option<&Frame>,
+        state: &State<'_>,
+        limits: Limits,
+    ) -> String {
+        let place = self.place_of(variable, frame, state);
+        let Some((_, types)) = self.debug(variable.object) else { return "<optimized out>".to_owned() };
+        let printer = Printer::new(self, state, self.evaluator(variable, frame, state), limits);
+        let size = printer.size(&types, variable.of).unwrap_or(0);
+        let contents = Contents::read(&place, size, frame, state);
+        printer.print(&types, variable.of, &contents)
+    }
+
+    /// The value of a type at a place, as text.
+    pub fn print_value(
+        &self,
+        of: TypeId,
+        place: &Place,
+        frame: Option<&Frame>,
+        state: &State<'_>,
+        limits: Limits,
+    ) -> String {
+        let Some(types) = self.types(of) else { return "<error: unknown type>".to_owned() };
+        let printer = Printer::new(self, state, None, limits);
+        let size = printer.size(&types, Some(of)).unwrap_or(0);
+        let contents = Contents::read(place, size, frame, state);
+        printer.print(&types, Some(of), &contents)
+    }
+
+    /// The value of a variable, taken apart.
+    pub fn value_of(&self, variable: &Variable, frame: Option<&Frame>, state: &State<'_>) -> Value {
+        let unknown = |reason: String| Value { of: variable.of, kind: ValueKind::Unknown(reason) };
+        let place = self.place_of(variable, frame, state);
+        let Some((_, types)) = self.debug(variable.object) else {
+            return unknown("<optimized out>".to_owned());
+        };
+        let printer = Printer::new(self, state, self.evaluator(variable, frame, state), Limits::default());
+        let size = printer.size(&types, variable.of).unwrap_or(0);
+        match Contents::read(&place, size, frame, state) {
+            Ok(contents) => {
+                let counts = |dimensions: &[crate::types::Dimension]| printer.counts(dimensions);
+                Builder { types, counts: &counts, parts: 0 }.value(variable.of, &contents, 0, 0)
+            }
+            Err(reason) => unknown(reason.text()),
+        }
+    }
+}
+
+/// What the rooms of this crate ask each other.
+impl Program {
+    /// Index and bias of the object at an address.
+    pub(crate) fn object_at(&self, address: u64) -> Option<(u32, u64)> {
+        let found = mapping::at(&self.mappings, address)?;
+        let object = self.objects.get(found.file)?;
+        let bias = mapping::bias(&self.mappings, found, object, address)?;
+        Some((u32::try_from(found.file).ok()?, bias))
+    }
+
+    /// Where an object is loaded.
+    pub(crate) fn bias_of(&self, object: u32) -> Option<u64> {
+        let file = self.objects.get(usize::try_from(object).ok()?)?;
+        let found = self.mappings.iter().find(|mapping| mapping.file == object as usize)?;
+        mapping::bias(&self.mappings, found, file, found.start)
+    }
+
+    pub(crate) fn debug(&self, object: u32) -> Option<(&DebugInfo, Types<'_>)> {
+        let info = self.objects.get(usize::try_from(object).ok()?)?.debug_info()?;
+        Some((info, Types::new(info.debug(), object, &info.types)))
+    }
+
+    pub(crate) fn types(&self, id: TypeId) -> Option<Types<'_>> {
+        self.debug(id.object).map(|(_, types)| types)
+    }
+
+    fn evaluator<'a>(
+        &'a self,
+        variable: &Variable,
+        frame: Option<&'a Frame>,
+        state: &'a State<'a>,
+    ) -> Option<Evaluator<'a>> {
+        let (_, types) = self.debug(variable.object)?;
+        let bias = self.bias_of(variable.object)?;
+        Some(Evaluator {
+            program: self,
+            state,
+            frame,
+            object: variable.object,
+            debug: types.debug,
+            bias,
+            address: frame.map(|frame| frame.lookup.wrapping_sub(bias)),
+            function: variable.function,
+            depth: 0,
+        })
+    }
+
+    pub(crate) fn caller(&self, frame: &Frame, state: &State<'_>) -> Option<Frame> {
+        let mut read = |address, buffer: &mut [u8]| state.read(address, buffer);
+        unwind::caller(self, frame, &mut Memory { read: &mut read }).ok()
+    }
+
+    /// What the stack pointer was before the call that made this frame.
+    pub(crate) fn frame_address(&self, frame: &Frame, state: &State<'_>) -> Option<u64> {
+        let (object, bias) = self.place(frame.lookup)?;
+        let mut read = |address, buffer: &mut [u8]| state.read(address, buffer);
+        let mut memory = Memory { read: &mut read };
+        let found =
+            object.call_frames().caller(frame.lookup.wrapping_sub(bias), bias, &frame.registers, &mut memory);
+        found?.registers.rsp()
+    }
+
+    /// How far below the thread pointer an executable's thread-local variables begin.
+    pub(crate) fn thread_local_size(&self, object: u32) -> Option<u64> {
+        self.objects.get(usize::try_from(object).ok()?)?.thread_local_size()
+    }
+
+    /// The symbol at an address, with the distance from it.
+    pub(crate) fn symbol_text(&self, address: u64) -> Option<String> {
+        let (object, bias) = self.place(address)?;
+        let symbol = object.symbols().at(object, address.wrapping_sub(bias))?;
+        let name = demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned());
+        match address.wrapping_sub(bias).wrapping_sub(symbol.address) {
+            0 => Some(name),
+            offset => Some(format!("{name}+{offset}")),
+        }
+    }
+
+    /// Type and contents of a static member that is declared in a class.
+    pub(crate) fn static_member(
+        &self,
+        types: &Types<'_>,
+        die: Die,
+        state: &State<'_>,
+    ) -> Option<(Option<TypeId>, Result<Contents, NoContents>)> {
+        let name = types.debug.entry(die)?.qualified_name()?;
+        let found = types.debug.names().variables(&name).first()?;
+        let variable = variables::global(types, *found)?;
+        let place = self.place_of(&variable, None, state);
+        let size = types.size(variable.of).unwrap_or(0);
+        Some((variable.of, Contents::read(&place, size, None, state)))
+    }
+}
