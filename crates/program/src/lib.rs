@@ -17,7 +17,7 @@ mod read_file;
 mod symbols;
 mod unwind;
 
-pub use cfg::{BasicBlock, BlockId, Cfg, Terminator};
+pub use cfg::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;

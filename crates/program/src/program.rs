@@ -1,10 +1,12 @@
 //! The objects of one guest together, and the questions that can be asked about them.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use machine::Backing;
 
+use crate::cfg::{self, Cfg};
 use crate::demangle::demangle;
 use crate::lines::{self, Position, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
@@ -52,12 +54,14 @@ pub struct Program {
     objects: Vec<ObjectFile>,
     /// Sorted by start, without overlaps.
     mappings: Vec<Placed>,
+    /// The graphs that were asked for, by the function's start.
+    graphs: RefCell<HashMap<u64, Arc<Cfg>>>,
 }
 
 impl Program {
     /// From the mappings of a running guest. Load addresses follow from the mappings.
     pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
-        let mut program = Program { objects: Vec::new(), mappings: Vec::new() };
+        let mut program = Program { objects: Vec::new(), mappings: Vec::new(), graphs: RefCell::default() };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
         for Mapping { start, end, file_offset, path, content } in mappings {
             let same_path = by_path.entry(path.clone()).or_default();
@@ -101,7 +105,11 @@ impl Program {
             })
             .collect();
         mappings.sort_by_key(|mapping| mapping.start);
-        (!mappings.is_empty()).then(|| Program { objects: vec![object], mappings })
+        (!mappings.is_empty()).then(|| Program {
+            objects: vec![object],
+            mappings,
+            graphs: RefCell::default(),
+        })
     }
 
     pub fn locate(&self, address: u64) -> Location {
@@ -140,6 +148,20 @@ impl Program {
             || object.call_frames().range(in_object).map(|range| (range.start, range.end - range.start));
         let (start, size) = by_symbol.or_else(by_frames)?;
         Some((start.wrapping_add(bias), size))
+    }
+
+    /// The control flow graph of the function that `address` belongs to; `None` when no symbol and no call
+    /// frame information says that there is one. Its [`Cfg::holes`] say what is missing.
+    pub fn cfg(&self, address: u64) -> Option<Arc<Cfg>> {
+        let (object, bias) = self.place(address)?;
+        let in_object = address.wrapping_sub(bias);
+        let start = cfg::function_start(object, in_object)?.wrapping_add(bias);
+        if let Some(known) = self.graphs.borrow().get(&start) {
+            return Some(known.clone());
+        }
+        let graph = Arc::new(cfg::build(object, in_object)?.moved(bias));
+        self.graphs.borrow_mut().insert(start, graph.clone());
+        Some(graph)
     }
 
     /// What the object's file has at `address`, up to the end of the segment: the code as it was

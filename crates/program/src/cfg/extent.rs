@@ -1,0 +1,65 @@
+//! Which code belongs to a function: the part it begins with, and the parts that the compiler moved away.
+
+use std::ops::Range;
+
+use crate::object_file::ObjectFile;
+
+/// A function has a hot and a cold part; hand-written ones share more. So many are followed.
+const MOST_PARTS: usize = 64;
+
+/// The code of one function, as far as it is known.
+pub(super) struct Extent<'a> {
+    object: &'a ObjectFile,
+    pub start: u64,
+    /// Those found first come first.
+    parts: Vec<Range<u64>>,
+}
+
+impl<'a> Extent<'a> {
+    /// The function that the code at `address` belongs to.
+    pub fn around(object: &'a ObjectFile, address: u64) -> Option<Extent<'a>> {
+        if !object.is_code(address) {
+            return None;
+        }
+        let range = range(object, address)?;
+        Some(Extent { object, start: range.start, parts: vec![range] })
+    }
+
+    /// Whether the code at `target`, to which some instruction of this function jumps, belongs to it. A
+    /// part that is jumped into is added.
+    pub fn takes(&mut self, target: u64) -> bool {
+        if self.contains(target) {
+            return true;
+        }
+        let Some(range) = range(self.object, target) else { return false };
+        let is_part = target != range.start || is_fragment(self.object, range.start);
+        let takes = is_part && self.parts.len() < MOST_PARTS && self.object.is_code(target);
+        if takes {
+            self.parts.push(range);
+        }
+        takes
+    }
+
+    pub fn contains(&self, address: u64) -> bool {
+        self.parts.iter().any(|part| part.contains(&address))
+    }
+}
+
+/// The innermost range around an address that symbols or call frame information know.
+pub(super) fn range(object: &ObjectFile, address: u64) -> Option<Range<u64>> {
+    let symbol = object.symbols().at(object, address).filter(|symbol| symbol.size > 0);
+    let by_symbol = symbol.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size));
+    let by_frames = object.call_frames().range(address);
+    let known = by_symbol.into_iter().chain(by_frames).filter(|range| range.contains(&address));
+    known.max_by_key(|range| (range.start, std::cmp::Reverse(range.end)))
+}
+
+/// Whether the code at the start of a range is no function of its own but a piece of one.
+fn is_fragment(object: &ObjectFile, start: u64) -> bool {
+    let named = object.symbols().at(object, start).filter(|symbol| symbol.address == start);
+    match named {
+        Some(symbol) => symbol.name.ends_with(".cold") || symbol.name.contains(".cold."),
+        // A function begins with nothing but the return address on the stack.
+        None => object.call_frames().is_entry_height(start) == Some(false),
+    }
+}
