@@ -17,7 +17,10 @@ mod read_file;
 mod symbols;
 mod unwind;
 
-pub use cfg::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
+pub use cfg::{
+    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
+    JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
+};
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;

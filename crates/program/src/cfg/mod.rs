@@ -4,12 +4,16 @@
 //! read off its ops; nothing here knows x86. Everything below this module speaks addresses of the object; the
 //! graph that leaves it speaks addresses of the guest.
 
+mod analysis;
 mod blocks;
 mod descent;
 mod extent;
 mod flow;
 mod graph;
 
+pub use analysis::{
+    Analysis, ControlDependence, Controller, Digraph, Dominators, Loop, Loops, PostDominators,
+};
 pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
 
 use crate::object_file::ObjectFile;
