@@ -14,6 +14,7 @@ mod mapping;
 mod object_file;
 mod program;
 mod read_file;
+mod relocations;
 mod symbols;
 mod unwind;
 

@@ -12,10 +12,12 @@ use object::elf::{EM_X86_64, FileHeader64, PF_X, PT_LOAD};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
+use crate::cfg::{Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
 use crate::read_file;
+use crate::relocations::Relocations;
 use crate::symbols::SymbolTable;
 
 /// Real objects have fewer than ten; every question walks all of them.
@@ -51,6 +53,9 @@ pub(crate) struct ObjectFile {
     symbols: OnceCell<SymbolTable>,
     debug_info: OnceCell<Option<DebugInfo>>,
     call_frames: OnceCell<CallFrames>,
+    relocations: OnceCell<Relocations>,
+    sweep: OnceCell<Sweep>,
+    returning: Returning,
 }
 
 impl ObjectFile {
@@ -65,6 +70,9 @@ impl ObjectFile {
             symbols: OnceCell::new(),
             debug_info: OnceCell::new(),
             call_frames: OnceCell::new(),
+            relocations: OnceCell::new(),
+            sweep: OnceCell::new(),
+            returning: Returning::default(),
         }
     }
 
@@ -107,6 +115,20 @@ impl ObjectFile {
 
     pub fn call_frames(&self) -> &CallFrames {
         self.call_frames.get_or_init(|| CallFrames::new(self))
+    }
+
+    pub fn relocations(&self) -> &Relocations {
+        self.relocations.get_or_init(|| Relocations::new(self))
+    }
+
+    /// What all of the object's code refers to.
+    pub fn sweep(&self) -> &Sweep {
+        self.sweep.get_or_init(|| Sweep::new(self))
+    }
+
+    /// Which functions are known to return, and which not to.
+    pub fn returning(&self) -> &Returning {
+        &self.returning
     }
 
     /// What the file has at this address of the object, up to the end of the segment.

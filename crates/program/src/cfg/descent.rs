@@ -7,6 +7,7 @@ use lift::Op;
 use super::extent::Extent;
 use super::flow::{self, Flow, Step};
 use super::graph::HoleKind;
+use super::no_return;
 use crate::object_file::ObjectFile;
 
 /// Larger functions are cut; the largest that compilers make of real sources have some 100 000.
@@ -82,9 +83,9 @@ impl Descent<'_> {
     fn follow(&mut self, address: u64, step: Step, next: u64) -> bool {
         match step.flow {
             Flow::On => self.goes_on(next),
-            Flow::Call(_) => {
+            Flow::Call(callee) => {
                 // A compiler ends a function with a call only when it does not return.
-                let goes_on = self.extent.contains(next);
+                let goes_on = self.extent.contains(next) && no_return::call_returns(self.object, callee);
                 if !goes_on {
                     self.code.final_calls.insert(address);
                 }

@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 
+use super::memory;
 use crate::object_file::ObjectFile;
 
 /// A function has a hot and a cold part; hand-written ones share more. So many are followed.
 const MOST_PARTS: usize = 64;
+
+/// A fragment belongs to a function, perhaps by way of another fragment.
+const MOST_OWNERS: usize = 4;
 
 /// The code of one function, as far as it is known.
 pub(super) struct Extent<'a> {
@@ -21,8 +25,17 @@ impl<'a> Extent<'a> {
         if !object.is_code(address) {
             return None;
         }
-        let range = range(object, address)?;
+        if let Some(stub) = memory::stub(object, address) {
+            return Some(Extent { object, start: address, parts: vec![address..address + stub.length] });
+        }
+        let range = range(object, owner(object, address))?;
         Some(Extent { object, start: range.start, parts: vec![range] })
+    }
+
+    /// The function that begins at `start`, where something calls, also in the middle of a known range.
+    pub fn from(object: &'a ObjectFile, start: u64) -> Option<Extent<'a>> {
+        let range = range(object, start).filter(|_| object.is_code(start))?;
+        Some(Extent { object, start, parts: vec![range] })
     }
 
     /// Whether the code at `target`, to which some instruction of this function jumps, belongs to it. A
@@ -31,9 +44,12 @@ impl<'a> Extent<'a> {
         if self.contains(target) {
             return true;
         }
+        if self.parts.len() >= MOST_PARTS || !self.object.is_code(target) {
+            return false;
+        }
         let Some(range) = range(self.object, target) else { return false };
         let is_part = target != range.start || is_fragment(self.object, range.start);
-        let takes = is_part && self.parts.len() < MOST_PARTS && self.object.is_code(target);
+        let takes = is_part && memory::stub(self.object, target).is_none();
         if takes {
             self.parts.push(range);
         }
@@ -43,6 +59,20 @@ impl<'a> Extent<'a> {
     pub fn contains(&self, address: u64) -> bool {
         self.parts.iter().any(|part| part.contains(&address))
     }
+}
+
+/// An address in the function that the code at `address` is a fragment of; `address` itself when it is none, or
+/// when nobody is known to jump there.
+fn owner(object: &ObjectFile, address: u64) -> u64 {
+    let mut at = address;
+    for _ in 0..MOST_OWNERS {
+        let Some(range) = range(object, at).filter(|range| is_fragment(object, range.start)) else {
+            return at;
+        };
+        let Some(from) = object.sweep().jump_into(range.start) else { return at };
+        at = from;
+    }
+    at
 }
 
 /// The innermost range around an address that symbols or call frame information know.
@@ -55,7 +85,7 @@ pub(super) fn range(object: &ObjectFile, address: u64) -> Option<Range<u64>> {
 }
 
 /// Whether the code at the start of a range is no function of its own but a piece of one.
-fn is_fragment(object: &ObjectFile, start: u64) -> bool {
+pub(super) fn is_fragment(object: &ObjectFile, start: u64) -> bool {
     let named = object.symbols().at(object, start).filter(|symbol| symbol.address == start);
     match named {
         Some(symbol) => symbol.name.ends_with(".cold") || symbol.name.contains(".cold."),

@@ -10,11 +10,17 @@ mod descent;
 mod extent;
 mod flow;
 mod graph;
+mod memory;
+mod no_return;
+mod sweep;
 
 pub use analysis::{
     Analysis, ControlDependence, Controller, Digraph, Dominators, Loop, Loops, PostDominators,
 };
 pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
+
+pub(crate) use no_return::Returning;
+pub(crate) use sweep::Sweep;
 
 use crate::object_file::ObjectFile;
 
