@@ -15,8 +15,10 @@ struct Slot {
 }
 
 enum Value {
-    /// An address of the object itself.
+    /// An address of the object itself, in a variable that the program may change.
     Own(u64),
+    /// A symbol of the object itself, in a slot of the linker's.
+    Linked(u64),
     /// A symbol of another object, by where its name is in the file.
     Import(Range<usize>),
     /// What a function of the object chooses at the start.
@@ -49,8 +51,16 @@ impl Relocations {
     /// The address of the object that the loader puts here.
     pub fn own(&self, address: u64) -> Option<u64> {
         match self.at(address)? {
-            Value::Own(value) => Some(*value),
-            _ => None,
+            Value::Own(value) | Value::Linked(value) => Some(*value),
+            Value::Import(_) | Value::Chosen => None,
+        }
+    }
+
+    /// The address of the object that is here as long as it runs.
+    pub fn linked(&self, address: u64) -> Option<u64> {
+        match self.at(address)? {
+            Value::Linked(value) => Some(*value),
+            Value::Own(_) | Value::Import(_) | Value::Chosen => None,
         }
     }
 
@@ -73,10 +83,11 @@ fn slots(object: &ObjectFile, elf: &Elf) -> Vec<Slot> {
                 let RelocationTarget::Symbol(index) = relocation.target() else { return None };
                 let symbol = symbols.as_ref()?.symbol_by_index(index).ok()?;
                 let addend = if r_type == R_X86_64_64 { relocation.addend() } else { 0 };
-                if symbol.is_definition() {
-                    Value::Own(symbol.address().wrapping_add_signed(addend))
-                } else {
-                    Value::Import(range_within(object.content(), symbol.name_bytes().ok()?)?)
+                let value = symbol.address().wrapping_add_signed(addend);
+                match symbol.is_definition() {
+                    true if r_type == R_X86_64_64 => Value::Own(value),
+                    true => Value::Linked(value),
+                    false => Value::Import(range_within(object.content(), symbol.name_bytes().ok()?)?),
                 }
             }
             _ => return None,

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::descent::Code;
 use super::extent::Extent;
 use super::flow::Flow;
-use super::graph::{BasicBlock, BlockId, Cfg, Hole, Terminator};
+use super::graph::{BasicBlock, BlockId, Cfg, Hole, JumpTable, Terminator};
+use super::tables::Table;
 
 pub(super) fn assemble(code: &Code, extent: &Extent) -> Cfg {
     let stretches = stretches(code);
@@ -16,8 +17,10 @@ pub(super) fn assemble(code: &Code, extent: &Extent) -> Cfg {
     });
     let blocks = blocks.collect();
     let entry = ids.get(&extent.start).copied().unwrap_or(BlockId(0));
+    let tables = code.tables.iter().filter_map(|(jump, table)| jump_table(&ids, &stretches, *jump, table));
+    let tables = tables.collect();
     let holes = code.holes.iter().map(|(address, kind)| Hole { address: *address, kind: *kind });
-    Cfg { holes: holes.collect(), ..Cfg::new(extent.start, entry, blocks) }
+    Cfg { tables, holes: holes.collect(), ..Cfg::new(extent.start, entry, blocks) }
 }
 
 /// The instructions of a block.
@@ -80,11 +83,40 @@ fn block(code: &Code, ids: &BTreeMap<u64, BlockId>, start: u64, stretch: &Stretc
             (Some(taken), Some(not_taken)) => Terminator::Branch { taken, not_taken },
             _ => Terminator::Stop,
         },
-        Some(Flow::IndirectJump) => Terminator::Unknown,
+        Some(Flow::IndirectJump) => indirect(code, ids, stretch.last),
         Some(Flow::Return) => Terminator::Return,
         Some(Flow::Stop) | None => Terminator::Stop,
     };
     BasicBlock { start, end: stretch.end, last: stretch.last, terminator }
+}
+
+fn indirect(code: &Code, ids: &BTreeMap<u64, BlockId>, jump: u64) -> Terminator {
+    if let Some(table) = code.tables.get(&jump) {
+        let mut seen = BTreeSet::new();
+        let to = table.cases.iter().filter_map(|(_, target)| ids.get(target).copied());
+        return Terminator::Switch { targets: to.filter(|target| seen.insert(*target)).collect() };
+    }
+    match code.tail_calls.get(&jump) {
+        Some(target) => Terminator::TailCall { target: *target },
+        None => Terminator::Unknown,
+    }
+}
+
+fn jump_table(
+    ids: &BTreeMap<u64, BlockId>,
+    stretches: &BTreeMap<u64, Stretch>,
+    jump: u64,
+    table: &Table,
+) -> Option<JumpTable> {
+    let to = |address: &u64| ids.get(address).copied();
+    let (start, _) = stretches.range(..=jump).next_back()?;
+    Some(JumpTable {
+        block: to(start)?,
+        jump,
+        cases: table.cases.iter().filter_map(|(value, target)| Some((*value, to(target)?))).collect(),
+        default: table.default.as_ref().and_then(to),
+        bound: table.bound,
+    })
 }
 
 /// What is outside of the function, or cannot be decoded.

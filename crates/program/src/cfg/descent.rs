@@ -1,17 +1,21 @@
 //! Recursive descent: the instructions that can be reached from a function's entry.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lift::Op;
 
 use super::extent::Extent;
-use super::flow::{self, Flow, Step};
+use super::flow::{self, Callee, Flow, Step};
 use super::graph::HoleKind;
 use super::no_return;
+use super::tables::{self, Budget, Resolution, Table};
 use crate::object_file::ObjectFile;
 
 /// Larger functions are cut; the largest that compilers make of real sources have some 100 000.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
+
+/// How often all indirect jumps are looked at anew.
+const ROUNDS: usize = 4;
 
 /// The instructions of a function, and how control goes between them.
 #[derive(Default)]
@@ -23,13 +27,49 @@ pub(super) struct Code {
     pub final_calls: BTreeSet<u64>,
     /// Jumps, also conditional ones, that leave the function, by the address of the instruction.
     pub leaving: BTreeSet<u64>,
+    /// Indirect jumps to other functions, where it is known to which.
+    pub tail_calls: BTreeMap<u64, Option<u64>>,
+    /// Indirect jumps through tables.
+    pub tables: BTreeMap<u64, Table>,
+    /// Which jumps and branches lead to an address.
+    pub incoming: HashMap<u64, Vec<u64>>,
     pub holes: BTreeMap<u64, HoleKind>,
 }
 
+impl Code {
+    /// The instructions after which the one at `address` can come.
+    pub fn predecessors(&self, address: u64) -> impl Iterator<Item = u64> + '_ {
+        let before = self.steps.range(..address).next_back().filter(|(start, step)| {
+            let falls_through = match step.flow {
+                Flow::On | Flow::Branch(_) => true,
+                Flow::Call(_) => !self.final_calls.contains(start),
+                Flow::Jump(_) | Flow::IndirectJump | Flow::Return | Flow::Stop => false,
+            };
+            falls_through && start.wrapping_add(u64::from(step.length)) == address
+        });
+        let jumps = self.incoming.get(&address).into_iter().flatten();
+        before.map(|(start, _)| *start).into_iter().chain(jumps.copied())
+    }
+
+    /// Whether an instruction can begin at `address` as far as is known: not inside of another.
+    pub fn is_free(&self, address: u64) -> bool {
+        let before = self.steps.range(..address).next_back();
+        before.is_none_or(|(start, step)| start.saturating_add(u64::from(step.length)) <= address)
+    }
+}
+
 pub(super) fn descend<'a>(object: &'a ObjectFile, extent: Extent<'a>) -> (Code, Extent<'a>) {
-    let mut descent = Descent { object, extent, code: Code::default(), pending: Vec::new(), ops: Vec::new() };
+    let mut descent = Descent {
+        object,
+        extent,
+        code: Code::default(),
+        pending: Vec::new(),
+        jumps: Vec::new(),
+        ops: Vec::new(),
+    };
     descent.lead(descent.extent.start);
     descent.run();
+    descent.resolve_jumps();
     (descent.code, descent.extent)
 }
 
@@ -39,6 +79,8 @@ struct Descent<'a> {
     code: Code,
     /// Addresses from which to go on.
     pending: Vec<u64>,
+    /// Indirect jumps that have not been looked at.
+    jumps: Vec<u64>,
     ops: Vec<Op>,
 }
 
@@ -85,7 +127,8 @@ impl Descent<'_> {
             Flow::On => self.goes_on(next),
             Flow::Call(callee) => {
                 // A compiler ends a function with a call only when it does not return.
-                let goes_on = self.extent.contains(next) && no_return::call_returns(self.object, callee);
+                let goes_on = self.extent.contains(next)
+                    && (callee == Callee::Address(next) || no_return::call_returns(self.object, callee));
                 if !goes_on {
                     self.code.final_calls.insert(address);
                 }
@@ -103,7 +146,7 @@ impl Descent<'_> {
                 false
             }
             Flow::IndirectJump => {
-                self.code.holes.insert(address, HoleKind::IndirectJump);
+                self.jumps.push(address);
                 false
             }
             Flow::Return | Flow::Stop => false,
@@ -114,8 +157,49 @@ impl Descent<'_> {
         self.extent.contains(next)
     }
 
+    /// Finds the targets of indirect jumps. Each is looked at when it is found, and once more when all code is
+    /// known, since more ways may lead to it then.
+    fn resolve_jumps(&mut self) {
+        let mut budget = Budget::new();
+        let mut all = Vec::new();
+        for _ in 0..ROUNDS {
+            let before = self.code.steps.len();
+            while let Some(jump) = self.jumps.pop() {
+                let found = tables::resolve(self.object, &self.extent, &self.code, jump, &mut budget);
+                self.apply(jump, found);
+                self.run();
+                all.push(jump);
+            }
+            if self.code.steps.len() == before {
+                break;
+            }
+            self.jumps = std::mem::take(&mut all);
+        }
+    }
+
+    fn apply(&mut self, jump: u64, found: Resolution) {
+        match found {
+            Resolution::Table(table) => {
+                for (_, target) in &table.cases {
+                    if self.extent.takes(*target) {
+                        self.lead(*target);
+                        let incoming = self.code.incoming.entry(*target).or_default();
+                        if incoming.last() != Some(&jump) {
+                            incoming.push(jump);
+                        }
+                    }
+                }
+                self.code.holes.remove(&jump);
+                self.code.tables.insert(jump, table);
+            }
+            Resolution::TailCall(target) => _ = self.code.tail_calls.insert(jump, target),
+            Resolution::Unknown => _ = self.code.holes.insert(jump, HoleKind::IndirectJump),
+        }
+    }
+
     fn jump(&mut self, from: u64, target: u64) {
         if self.extent.takes(target) {
+            self.code.incoming.entry(target).or_default().push(from);
             self.lead(target);
         } else {
             self.code.leaving.insert(from);

@@ -41,19 +41,28 @@ impl<'a> Extent<'a> {
     /// Whether the code at `target`, to which some instruction of this function jumps, belongs to it. A
     /// part that is jumped into is added.
     pub fn takes(&mut self, target: u64) -> bool {
-        if self.contains(target) {
-            return true;
+        let part = self.part_of(target);
+        if let Some(part) = part.clone().filter(|_| !self.contains(target)) {
+            self.parts.push(part);
+        }
+        part.is_some()
+    }
+
+    /// Whether the code at `target` belongs to the function, or would once something jumps there.
+    pub fn would_take(&self, target: u64) -> bool {
+        self.part_of(target).is_some()
+    }
+
+    fn part_of(&self, target: u64) -> Option<Range<u64>> {
+        if let Some(known) = self.parts.iter().find(|part| part.contains(&target)) {
+            return Some(known.clone());
         }
         if self.parts.len() >= MOST_PARTS || !self.object.is_code(target) {
-            return false;
+            return None;
         }
-        let Some(range) = range(self.object, target) else { return false };
+        let range = range(self.object, target)?;
         let is_part = target != range.start || is_fragment(self.object, range.start);
-        let takes = is_part && memory::stub(self.object, target).is_none();
-        if takes {
-            self.parts.push(range);
-        }
-        takes
+        (is_part && memory::stub(self.object, target).is_none()).then_some(range)
     }
 
     pub fn contains(&self, address: u64) -> bool {

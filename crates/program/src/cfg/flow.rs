@@ -7,7 +7,7 @@ use lift::{Decoded, Op, Reg, Value};
 pub(super) struct Step {
     pub length: u8,
     pub flow: Flow,
-    /// The general registers that it writes, a bit each.
+    /// The general registers that it writes, a bit each; of a call, those with its result.
     pub writes: u16,
 }
 
@@ -75,6 +75,22 @@ pub(super) fn slot(ops: &[Op], target: Reg) -> Callee {
 pub(super) fn writes(op: &Op) -> u16 {
     let one = |reg: Reg| if reg.is_general() { 1 << reg.0 } else { 0 };
     match *op {
+        Op::Divide { quotient, remainder, .. } => one(quotient) | one(remainder),
+        Op::String { .. } => one(Reg::RAX) | one(Reg::RCX) | one(Reg::RSI) | one(Reg::RDI),
+        Op::Helper { helper, .. } => {
+            helper.effects().writes.into_iter().map(one).fold(0, |all, bit| all | bit)
+        }
+        Op::Call { .. } => RESULTS,
+        Op::Syscall => one(Reg::RAX) | one(Reg::RCX) | one(Reg::R11),
+        // What is not lifted may write anything.
+        Op::Unsupported => ALL_BUT_STACK_POINTER,
+        _ => destination(op).map_or(0, one),
+    }
+}
+
+/// The slot that a value op writes.
+pub(super) fn destination(op: &Op) -> Option<Reg> {
+    match *op {
         Op::Move { dst, .. }
         | Op::Binary { dst, .. }
         | Op::Ternary { dst, .. }
@@ -91,34 +107,24 @@ pub(super) fn writes(op: &Op) -> u16 {
         | Op::Test { dst, .. }
         | Op::IsZero { dst, .. }
         | Op::Select { dst, .. }
-        | Op::Vector { dst, .. } => one(dst),
-        Op::Divide { quotient, remainder, .. } => one(quotient) | one(remainder),
-        Op::String { .. } => one(Reg::RAX) | one(Reg::RCX) | one(Reg::RSI) | one(Reg::RDI),
-        Op::Helper { helper, .. } => {
-            helper.effects().writes.into_iter().map(one).fold(0, |all, bit| all | bit)
-        }
-        Op::Call { .. } => CALLER_SAVED,
-        Op::Syscall => one(Reg::RAX) | one(Reg::RCX) | one(Reg::R11),
-        // What is not lifted may write anything.
-        Op::Unsupported => ALL_BUT_STACK_POINTER,
-        Op::Store { .. }
+        | Op::Vector { dst, .. } => Some(dst),
+        Op::Divide { quotient, .. } => Some(quotient),
+        Op::String { .. }
+        | Op::Helper { .. }
+        | Op::Store { .. }
         | Op::StoreVector { .. }
         | Op::Flags { .. }
         | Op::CheckMxcsr { .. }
         | Op::Jump { .. }
+        | Op::Call { .. }
         | Op::Return { .. }
         | Op::Branch { .. }
-        | Op::Trap(_) => 0,
+        | Op::Syscall
+        | Op::Trap(_)
+        | Op::Unsupported => None,
     }
 }
 
-/// What a callee need not preserve by the calling convention of x86-64 Linux.
-const CALLER_SAVED: u16 = 1 << Reg::RAX.0
-    | 1 << Reg::RCX.0
-    | 1 << Reg::RDX.0
-    | 1 << Reg::RSI.0
-    | 1 << Reg::RDI.0
-    | 1 << Reg::R8.0
-    | 1 << Reg::R9.0
-    | 1 << Reg::R10.0
-    | 1 << Reg::R11.0;
+/// Where a callee leaves its result. It may overwrite more, but then the code does not ask for those registers
+/// afterwards: compilers know which registers a function of the same object leaves alone.
+const RESULTS: u16 = 1 << Reg::RAX.0 | 1 << Reg::RDX.0;

@@ -71,9 +71,10 @@ pub struct JumpTable {
 }
 
 /// How the size of a jump table is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableBound {
-    /// The code checks the index, or cannot make one that is larger.
+    /// The code checks the index.
+    #[default]
     Checked,
     /// By the table itself: so many entries lead into the function before the next thing in memory that
     /// something refers to.

@@ -13,6 +13,7 @@ mod graph;
 mod memory;
 mod no_return;
 mod sweep;
+mod tables;
 
 pub use analysis::{
     Analysis, ControlDependence, Controller, Digraph, Dominators, Loop, Loops, PostDominators,

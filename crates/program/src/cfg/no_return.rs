@@ -94,7 +94,7 @@ fn slot_returns(object: &ObjectFile, slot: u64) -> bool {
     if let Some(name) = relocations.import(object, slot) {
         return !(is_reserved(name) || IMPORTED.contains(&name));
     }
-    relocations.own(slot).is_none_or(|target| returns(object, target))
+    relocations.linked(slot).is_none_or(|target| returns(object, target))
 }
 
 fn is_reserved(name: &str) -> bool {
