@@ -6,6 +6,7 @@
 
 mod cfg;
 mod cfi;
+mod conditions;
 mod debug_file;
 mod debug_info;
 mod demangle;
@@ -21,6 +22,10 @@ mod unwind;
 pub use cfg::{
     Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
     JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
+};
+pub use conditions::{
+    Case, Comparison, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, MemoryOperand, Numbers,
+    Operand, Relation, Step,
 };
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};

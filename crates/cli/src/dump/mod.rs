@@ -1,5 +1,6 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
+mod conditions;
 mod ops;
 
 use std::ffi::OsStr;
@@ -15,6 +16,7 @@ use crate::lookup::{self, Lookup};
 
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
+        Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Ops(arguments) => ops::text(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lift::{Address, Binary, FloatWidth, Reg, Size};
+use lift::vector::FloatWidth;
+use lift::{Address, Binary, Reg, Size};
 
 use super::comparison::{MemoryOperand, Operand};
 
@@ -88,6 +89,10 @@ impl Values {
 
     pub fn get(&self, id: ExprId) -> &Expr {
         self.exprs.get(id.0 as usize).unwrap_or(&Expr::Unknown)
+    }
+
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = ExprId> + use<> {
+        (0..self.exprs.len() as u32).map(ExprId)
     }
 
     pub fn read(&mut self, reg: Reg) -> ExprId {

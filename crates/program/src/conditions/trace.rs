@@ -1,8 +1,8 @@
 //! Evaluates a basic block symbolically: which comparisons its instructions decide by, and what it leaves in
 //! registers and stack slots.
 
-use lift::{Binary, Condition, Decoded, FlagKind, FloatWidth, Op, Reg, Size, Unary, Value, VectorOp};
-use lift::vector::VectorResult;
+use lift::{Binary, Condition, Decoded, FlagKind, Op, Reg, Size, Unary, Value, VectorOp};
+use lift::vector::{FloatWidth, VectorResult};
 
 use super::comparison::{Comparison, Operand};
 use super::condition::MemberKind;
@@ -56,6 +56,8 @@ pub(super) struct Trace {
     pub jump: Option<ExprId>,
     /// The block does nothing but go on.
     pub empty: bool,
+    /// The block changes no memory and calls nobody.
+    pub pure: bool,
     /// The flags at the end.
     pub flags: Option<FlagSource>,
 }
@@ -79,6 +81,7 @@ pub(super) fn trace(code: &[u8], start: u64, inherited: Option<FlagSource>) -> T
             branch: None,
             jump: None,
             empty: true,
+            pure: true,
             flags: None,
         },
         flags: Flags::Inherited,
@@ -116,6 +119,11 @@ impl Tracer {
         let nothing = matches!(ops, [] | [Op::Jump { target: Value::Const(_) }]);
         self.trace.empty &= nothing;
         for op in ops {
+            let effect = matches!(
+                op,
+                Op::Store { .. } | Op::StoreVector { .. } | Op::Call { .. } | Op::Syscall | Op::String { .. } | Op::Helper { .. }
+            );
+            self.trace.pure &= !effect;
             self.op(op, stack);
         }
     }

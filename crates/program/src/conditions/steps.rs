@@ -1,0 +1,118 @@
+//! From one member of a condition to what its decision leads to.
+
+use std::collections::BTreeMap;
+
+use super::boolean::Boolean;
+use super::condition::{Exit, Step};
+use super::expression::Place;
+use super::flow::Flow;
+use super::groups::{Decider, Outcome};
+use super::trace::Trace;
+
+/// The most blocks between two members of a condition.
+const LONGEST_WALK: usize = 64;
+
+/// A condition whose members are in order.
+pub(super) struct Steps<'a> {
+    flow: &'a Flow<'a>,
+    deciders: &'a [Decider],
+    outcome: &'a Outcome,
+    /// The value is turned round where the paths meet.
+    inverted: bool,
+    /// The first member of each block that has any.
+    first: BTreeMap<usize, usize>,
+}
+
+type Known = BTreeMap<Place, bool>;
+
+impl<'a> Steps<'a> {
+    pub fn new(flow: &'a Flow<'a>, deciders: &'a [Decider], outcome: &'a Outcome, inverted: bool) -> Steps<'a> {
+        let mut first = BTreeMap::new();
+        for (number, decider) in deciders.iter().enumerate().rev() {
+            first.insert(decider.block, number);
+        }
+        Steps { flow, deciders, outcome, inverted, first }
+    }
+
+    /// What follows when the member's condition holds (true) or not.
+    pub fn step(&self, number: usize, holds: bool) -> Step {
+        let Some(decider) = self.deciders.get(number) else { return Step::Unknown };
+        match decider.bit {
+            None => {
+                let successors = self.flow.raw_successors(decider.block);
+                let to = successors.get(usize::from(!holds)).copied();
+                let known = self.after(decider.block, &Known::new(), None);
+                to.map_or(Step::Unknown, |to| self.follow(self.flow.land(to), known))
+            }
+            Some(bit) => self.after_bit(number, decider.block, bit, holds),
+        }
+    }
+
+    fn after_bit(&self, number: usize, block: usize, bit: usize, holds: bool) -> Step {
+        let later = |&(_, decider): &(usize, &Decider)| decider.block == block;
+        let next = self.deciders.iter().enumerate().skip(number + 1).find(later).map(|(number, _)| number);
+        let known = self.after(block, &Known::new(), Some((bit, holds)));
+        // A branch in the same block decides by this bit and its neighbours.
+        let is_branch = |number: &usize| self.deciders.get(*number).is_some_and(|next| next.bit.is_none());
+        if let Some(branch) = next.filter(is_branch) {
+            return Step::Member(branch);
+        }
+        let Some(place) = self.place_of(block, bit) else { return Step::Unknown };
+        match (known.get(&place), next, self.flow.successors(block)[..].first()) {
+            (Some(_), _, Some(to)) => self.follow(*to, known),
+            (None, Some(next), _) => Step::Member(next),
+            _ => Step::Unknown,
+        }
+    }
+
+    /// The place in which a block leaves what it makes of a bit.
+    fn place_of(&self, block: usize, bit: usize) -> Option<Place> {
+        let trace = self.flow.traces.get(block)?;
+        trace.places().find(|place| trace.end(*place).is_some_and(|end| end.bits().contains(&bit)))
+    }
+
+    /// What is known of places after a block.
+    fn after(&self, block: usize, before: &Known, bit: Option<(usize, bool)>) -> Known {
+        let mut known = before.clone();
+        let Some(trace) = self.flow.traces.get(block) else { return known };
+        let part = |part: &Boolean| match part {
+            Boolean::Bit { bit: number, .. } => bit.filter(|(known, _)| known == number).map(|(_, holds)| holds),
+            Boolean::Copy { place, .. } => before.get(place).copied(),
+            _ => None,
+        };
+        for place in trace.places() {
+            match trace.end(place).and_then(|end| Trace::decided(&end, &part)) {
+                Some(value) => known.insert(place, value),
+                None => known.remove(&place),
+            };
+        }
+        known
+    }
+
+    /// Goes on from the start of a block, along blocks that do not decide.
+    fn follow(&self, start: usize, mut known: Known) -> Step {
+        let mut at = start;
+        for _ in 0..LONGEST_WALK {
+            match self.outcome {
+                Outcome::Exits(exits) => {
+                    if let Some(exit) = exits.iter().position(|exit| *exit == at) {
+                        return Step::Exit(Exit::BOTH[exit]);
+                    }
+                }
+                Outcome::Value(join, place) if *join == at => {
+                    return known.get(place).map_or(Step::Unknown, |value| {
+                        Step::Exit(if *value != self.inverted { Exit::First } else { Exit::Second })
+                    });
+                }
+                Outcome::Value(..) => {}
+            }
+            if let Some(number) = self.first.get(&at) {
+                return Step::Member(*number);
+            }
+            let [next] = self.flow.successors(at)[..] else { return Step::Unknown };
+            known = self.after(at, &known, None);
+            at = next;
+        }
+        Step::Unknown
+    }
+}
