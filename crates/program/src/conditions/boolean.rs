@@ -55,6 +55,18 @@ impl Boolean {
         found
     }
 
+    /// The value when this bit is the last of all that is asked: those before it were such that it decides.
+    pub fn when_last(&self, bit: usize, holds: bool) -> bool {
+        match self {
+            Boolean::All(terms) | Boolean::Any(terms) => {
+                let term = terms.iter().find(|term| term.bits().contains(&bit));
+                term.is_some_and(|term| term.when_last(bit, holds))
+            }
+            Boolean::Bit { inverted, .. } => holds != *inverted,
+            Boolean::Constant(_) | Boolean::Copy { .. } => holds,
+        }
+    }
+
     fn terms(&self) -> usize {
         match self {
             Boolean::All(terms) | Boolean::Any(terms) => terms.iter().map(Boolean::terms).sum(),
@@ -145,14 +157,16 @@ impl Trace {
         }
     }
 
-    /// The place of another block that the branch at the end asks about, if that is all that decides it.
-    pub fn branch_copies(&self) -> Option<Place> {
+    /// The place of another block that the branch at the end asks about, if that is all that decides it, and the
+    /// number in it for which the branch is taken.
+    pub fn branch_copies(&self) -> Option<(Place, bool)> {
         let test = match *self.values.get(self.branch?) {
             Expr::Bit(bit) => self.bits.get(bit)?,
             _ => return None,
         };
-        match self.boolean(test.of?.0)? {
-            Boolean::Copy { place, .. } => Some(place),
+        let (of, nonzero) = test.of?;
+        match self.boolean(of)? {
+            Boolean::Copy { place, inverted } => Some((place, nonzero != inverted)),
             _ => None,
         }
     }

@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
                 Some(false) => Step::Exit(Exit::Second),
                 None if number + 1 < bits.len() => Step::Member(number + 1),
                 // What the members before it have decided is known by then.
-                None => match self.last_step(boolean, bit, holds) {
+                None => match boolean.when_last(bit, holds) {
                     true => Step::Exit(Exit::First),
                     false => Step::Exit(Exit::Second),
                 },
@@ -250,18 +250,6 @@ impl<'a> Builder<'a> {
         };
         let position = self.flow.units.position(first.address).cloned();
         Some(Condition { id: self.id(first.address), position, kind, members })
-    }
-
-    /// The value when the last member decides: those before it were such that it could.
-    fn last_step(&self, boolean: &Boolean, bit: usize, holds: bool) -> bool {
-        match boolean {
-            Boolean::All(terms) | Boolean::Any(terms) => {
-                let term = terms.iter().find(|term| term.bits().contains(&bit));
-                term.is_some_and(|term| self.last_step(term, bit, holds))
-            }
-            Boolean::Bit { inverted, .. } => holds != *inverted,
-            Boolean::Constant(_) | Boolean::Copy { .. } => holds,
-        }
     }
 
     /// Whether a conditional move makes a 0 or 1.

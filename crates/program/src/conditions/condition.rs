@@ -40,8 +40,8 @@ pub enum ConditionKind {
     Value {
         /// Where the paths meet again that branches made; `None` when there is no branch.
         join: Option<BlockId>,
-        /// The number is the opposite of what the source's condition holds in `place` where they meet: the
-        /// code that follows turns it round, as for `!(a && b)`. Steps have taken this into account.
+        /// The code after that turns the number round, as for `!(a && b)`, so that the source's condition holds
+        /// where `place` is 0. Members' steps have taken this into account.
         inverted: bool,
         /// Where the number is.
         place: Option<Operand>,

@@ -7,8 +7,8 @@ use lift::{Address, Binary, Reg, Size};
 
 use super::comparison::{MemoryOperand, Operand};
 
-/// An operand that is nested deeper than this is [`Operand::Other`]: nobody reads it.
-const DEEPEST_OPERAND: u32 = 5;
+/// The steps that are followed to describe an operand; what needs more is [`Operand::Other`], since nobody reads it.
+const MOST_STEPS: u32 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ExprId(u32);
@@ -206,12 +206,14 @@ impl Values {
 
     /// The expression as an operand of which `size` bytes are compared.
     pub fn operand(&self, id: ExprId, size: Size, bits: &[u64]) -> Operand {
-        self.operand_within(id, size, bits, DEEPEST_OPERAND)
+        self.operand_within(id, size, bits, &mut { MOST_STEPS })
     }
 
-    fn operand_within(&self, id: ExprId, size: Size, bits: &[u64], depth: u32) -> Operand {
-        let Some(depth) = depth.checked_sub(1) else { return Operand::Other };
-        let part = |id: ExprId, size: Size| self.operand_within(id, size, bits, depth);
+    /// Recursion is as deep as there are `steps` left.
+    fn operand_within(&self, id: ExprId, size: Size, bits: &[u64], steps: &mut u32) -> Operand {
+        let Some(left) = steps.checked_sub(1) else { return Operand::Other };
+        *steps = left;
+        let mut part = |id: ExprId, size: Size| self.operand_within(id, size, bits, steps);
         match self.get(id) {
             Expr::Entry(reg) => Operand::Register(*reg),
             Expr::Constant(value) => Operand::Constant(*value & size.mask()),
@@ -219,7 +221,7 @@ impl Values {
                 let distance = Operand::Constant(*distance as u64);
                 Operand::Computed(Box::new((Operand::Register(*reg), Binary::Add, distance)))
             }
-            Expr::Load { size, address, at, .. } => self.memory(*size, address, *at, bits, depth),
+            Expr::Load { size, address, at, .. } => self.memory(*size, address, *at, bits, steps),
             Expr::Binary(function, size, a, b) => {
                 Operand::Computed(Box::new((part(*a, *size), *function, part(*b, *size))))
             }
@@ -236,19 +238,19 @@ impl Values {
         }
     }
 
-    fn memory(&self, size: Size, address: &AddressOf, at: u64, bits: &[u64], depth: u32) -> Operand {
-        let part = |id: ExprId| self.operand_within(id, Size::B8, bits, depth);
+    fn memory(&self, size: Size, address: &AddressOf, at: u64, bits: &[u64], steps: &mut u32) -> Operand {
         let (base, distance) = match self.get(address.base) {
             Expr::Constant(value) => (None, *value as i64),
+            Expr::Entry(reg) => (Some(Operand::Register(*reg)), 0),
             Expr::Offset(reg, distance) => (Some(Operand::Register(*reg)), *distance),
-            _ => (Some(part(address.base)), 0),
+            _ => (Some(self.operand_within(address.base, Size::B8, bits, steps)), 0),
         };
         Operand::Memory(Box::new(MemoryOperand {
             size,
             read_at: at,
             segment: (address.segment != Reg::ZERO).then_some(address.segment),
             base,
-            index: address.index.map(part),
+            index: address.index.map(|index| self.operand_within(index, Size::B8, bits, steps)),
             shift: address.shift,
             displacement: address.displacement.wrapping_add(distance),
         }))

@@ -3,8 +3,13 @@
 use crate::cfg::{BlockId, Cfg, Terminator};
 
 use super::comparison::{Numbers, Relation};
+use super::expression::Place;
 use super::trace::{FlagSource, Trace, trace};
 use super::units::{Origin, Origins, Units};
+
+/// How far back a value is looked for that is set before the last branch: by clang, before the two of a float
+/// comparison.
+const LONGEST_CHAIN: usize = 8;
 
 pub(super) struct Flow<'a> {
     pub cfg: &'a Cfg,
@@ -14,6 +19,8 @@ pub(super) struct Flow<'a> {
     landing: Vec<usize>,
     /// Blocks in an order in which the only predecessor of a block comes before it.
     pub order: Vec<usize>,
+    /// The predecessor of each block that has no other.
+    before: Vec<Option<usize>>,
     /// How many edges between blocks that do something lead to a block.
     pub incoming: Vec<u32>,
 }
@@ -34,7 +41,7 @@ impl<'a> Flow<'a> {
         let traces: Vec<Trace> =
             traces.into_iter().map(|found| found.unwrap_or_else(|| trace(&[], 0, None::<FlagSource>))).collect();
         let landing = landings(cfg, &traces);
-        let mut flow = Flow { cfg, traces, units, landing, order, incoming: vec![0; cfg.blocks.len()] };
+        let mut flow = Flow { cfg, traces, units, landing, order, before: predecessors, incoming: vec![0; cfg.blocks.len()] };
         for at in 0..cfg.blocks.len() {
             for to in if flow.is_empty(at) { Vec::new() } else { flow.successors(at) } {
                 if let Some(count) = flow.incoming.get_mut(to) {
@@ -70,6 +77,17 @@ impl<'a> Flow<'a> {
 
     pub fn successors(&self, at: usize) -> Vec<usize> {
         self.raw_successors(at).into_iter().map(|to| self.land(to)).collect()
+    }
+
+    /// A block and those before it that always come first, the nearest first, to a bound.
+    pub fn chain(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        let before = |at: &usize| self.before.get(*at).copied().flatten();
+        std::iter::successors(Some(at), before).take(LONGEST_CHAIN)
+    }
+
+    /// The block from which `at` has what it leaves in a place: itself, or one that always comes before.
+    pub fn writer(&self, at: usize, place: Place) -> Option<usize> {
+        self.chain(at).find(|at| self.traces.get(*at).is_some_and(|trace| trace.values.at_end(place).is_some()))
     }
 
     pub fn is_branch(&self, at: usize) -> bool {

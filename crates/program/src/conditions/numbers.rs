@@ -23,11 +23,6 @@ impl NumberSet {
         NumberSet { ranges: Vec::new(), size }
     }
 
-    pub fn one(value: u64, size: Size) -> NumberSet {
-        let value = value & size.mask();
-        NumberSet { ranges: vec![(value, value)], size }
-    }
-
     /// The numbers `n` for which `n + offset relation constant` holds; `None` for a relation of floats.
     pub fn related(
         relation: Relation,
@@ -180,7 +175,9 @@ mod tests {
                             Greater => ordering.is_gt(),
                             _ => ordering.is_ge(),
                         };
-                        let has = |set: &NumberSet| !set.intersection(&NumberSet::one(n.into(), Size::B1)).is_empty();
+                        let mut one = NumberSet::none(Size::B1);
+                        one.push(n.into());
+                        let has = |set: &NumberSet| !set.intersection(&one).is_empty();
                         assert_eq!(has(&set), holds, "{n} + {offset} {relation} {constant} {numbers:?}");
                         assert_eq!(has(&inverse), !holds);
                     }

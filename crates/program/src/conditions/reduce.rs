@@ -13,6 +13,8 @@
 //!
 //! Successors are reduced before their predecessors, so each node is looked at once.
 
+use std::collections::BTreeSet;
+
 use super::boolean::Boolean;
 use super::expression::Place;
 use super::flow::Flow;
@@ -188,8 +190,14 @@ impl Reduction<'_> {
             (Some(a), Some(b)) if a.to == b.to => {
                 (Edge { to: a.to, count: a.count + b.count }, vec![x.to, y.to])
             }
-            (Some(a), _) if a.to == y.to => (Edge { to: y.to, count: a.count + y.count }, vec![x.to]),
-            (_, Some(b)) if b.to == x.to => (Edge { to: x.to, count: b.count + x.count }, vec![y.to]),
+            // Where others come in, too, `at` can be a part of their condition first: that of `if (a && b) c();`,
+            // all of it from one macro.
+            (Some(a), _) if a.to == y.to && a.count + y.count == self.flow.incoming[y.to] => {
+                (Edge { to: y.to, count: a.count + y.count }, vec![x.to])
+            }
+            (_, Some(b)) if b.to == x.to && b.count + x.count == self.flow.incoming[x.to] => {
+                (Edge { to: x.to, count: b.count + x.count }, vec![y.to])
+            }
             _ => return false,
         };
         if join.to == at || arms.contains(&join.to) {
@@ -235,7 +243,8 @@ impl Reduction<'_> {
         }
         let outcomes: Vec<Decider> = lasts
             .iter()
-            .flat_map(|&block| {
+            .filter_map(|&block| self.flow.writer(block, place))
+            .flat_map(|block| {
                 let bits = self.flow.traces[block].end(place).map(|end| end.bits()).unwrap_or_default();
                 bits.into_iter().map(move |bit| Decider { block, bit: Some(bit) })
             })
@@ -253,13 +262,14 @@ impl Reduction<'_> {
     fn common_place(&self, lasts: &[usize], join: usize, inner: &[Open]) -> Option<Place> {
         let (first, rest) = lasts.split_first()?;
         let used = &self.flow.traces.get(join)?.values.reads;
-        let leaves = |block: usize, place: Place| match self.flow.traces[block].end(place) {
+        let left = |block: usize, place: Place| self.flow.traces[self.flow.writer(block, place)?].end(place);
+        let leaves = |block: usize, place: Place| match left(block, place) {
             Some(Boolean::Copy { .. }) => inner.iter().any(|open| open.places.contains(&place)),
             Some(_) => true,
             None => false,
         };
-        let mut places: Vec<Place> = self.flow.traces.get(*first)?.places().filter(|place| used.contains(place)).collect();
-        places.sort();
+        let written = self.flow.chain(*first).flat_map(|block| self.flow.traces[block].places());
+        let places: BTreeSet<Place> = written.filter(|place| used.contains(place)).collect();
         places.into_iter().find(|place| leaves(*first, *place) && rest.iter().all(|block| leaves(*block, *place)))
     }
 
@@ -295,7 +305,7 @@ impl Reduction<'_> {
         let trace = &self.flow.traces[block];
         let asked = trace.branch_copies();
         for open in values {
-            if let (Some(place), Some(group)) = (asked, self.group_of[block])
+            if let (Some((place, _)), Some(group)) = (asked, self.group_of[block])
                 && open.places.contains(&place)
             {
                 let outcome = self.groups.get(group).outcome.clone();

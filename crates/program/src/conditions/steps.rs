@@ -41,11 +41,17 @@ impl<'a> Steps<'a> {
             None => {
                 let successors = self.flow.raw_successors(decider.block);
                 let to = successors.get(usize::from(!holds)).copied();
-                let known = self.after(decider.block, &Known::new(), None);
+                let known = self.at_end(decider.block);
                 to.map_or(Step::Unknown, |to| self.follow(self.flow.land(to), known))
             }
             Some(bit) => self.after_bit(number, decider.block, bit, holds),
         }
+    }
+
+    /// What is known of places at the end of a block, by what always comes before it.
+    fn at_end(&self, block: usize) -> Known {
+        let chain: Vec<usize> = self.flow.chain(block).collect();
+        chain.into_iter().rev().fold(Known::new(), |known, block| self.after(block, &known, None))
     }
 
     fn after_bit(&self, number: usize, block: usize, bit: usize, holds: bool) -> Step {
@@ -57,18 +63,32 @@ impl<'a> Steps<'a> {
         if let Some(branch) = next.filter(is_branch) {
             return Step::Member(branch);
         }
-        let Some(place) = self.place_of(block, bit) else { return Step::Unknown };
-        match (known.get(&place), next, self.flow.successors(block)[..].first()) {
-            (Some(_), _, Some(to)) => self.follow(*to, known),
-            (None, Some(next), _) => Step::Member(next),
-            _ => Step::Unknown,
+        let left = self.left_by(block, bit);
+        let [to] = self.flow.successors(block)[..] else { return Step::Unknown };
+        let decided = left.iter().any(|(place, _)| known.contains_key(place));
+        match next {
+            _ if decided => self.follow(to, known),
+            Some(next) => Step::Member(next),
+            None => {
+                let last = left.into_iter().map(|(place, end)| (place, end.when_last(bit, holds)));
+                self.follow(to, known.into_iter().chain(last).collect())
+            }
         }
     }
 
-    /// The place in which a block leaves what it makes of a bit.
-    fn place_of(&self, block: usize, bit: usize) -> Option<Place> {
-        let trace = self.flow.traces.get(block)?;
-        trace.places().find(|place| trace.end(*place).is_some_and(|end| end.bits().contains(&bit)))
+    /// What a block makes of a bit, by the places in which it leaves that.
+    fn left_by(&self, block: usize, bit: usize) -> Vec<(Place, Boolean)> {
+        let Some(trace) = self.flow.traces.get(block) else { return Vec::new() };
+        let ends = trace.places().filter_map(|place| Some((place, trace.end(place)?)));
+        ends.filter(|(_, end)| end.bits().contains(&bit)).collect()
+    }
+
+    /// Where the branch of a block leads to that merely asks for a value which is known.
+    fn foregone(&self, number: usize, at: usize, known: &Known) -> Option<usize> {
+        let is_branch = self.deciders.get(number).is_some_and(|decider| decider.bit.is_none());
+        let (place, taken_for) = self.flow.traces.get(at)?.branch_copies().filter(|_| is_branch)?;
+        let taken = *known.get(&place)? == taken_for;
+        self.flow.successors(at).get(usize::from(!taken)).copied()
     }
 
     /// What is known of places after a block.
@@ -107,7 +127,14 @@ impl<'a> Steps<'a> {
                 Outcome::Value(..) => {}
             }
             if let Some(number) = self.first.get(&at) {
-                return Step::Member(*number);
+                match self.foregone(*number, at, &known) {
+                    Some(next) => {
+                        known = self.after(at, &known, None);
+                        at = next;
+                        continue;
+                    }
+                    None => return Step::Member(*number),
+                }
             }
             let [next] = self.flow.successors(at)[..] else { return Step::Unknown };
             known = self.after(at, &known, None);

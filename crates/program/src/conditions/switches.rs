@@ -13,6 +13,7 @@ use crate::cfg::{JumpTable, Terminator};
 use super::build::Builder;
 use super::comparison::Operand;
 use super::condition::{Case, Condition, ConditionKind, Member, MemberKind, Step};
+use super::expression::Place;
 use super::flow::Flow;
 use super::numbers::NumberSet;
 
@@ -80,7 +81,6 @@ impl Tree {
             None => return None,
         };
         let mut tree = Tree { blocks: Vec::new(), value: operand.clone(), leaves: BTreeMap::new(), unknown: Vec::new() };
-        let mut second: Option<Operand> = None;
         let mut seen = BTreeSet::new();
         let mut comparisons = 0;
         let mut tables = 0;
@@ -99,18 +99,14 @@ impl Tree {
             }
             let compared = builder.against_constant(at).filter(|_| alone && free);
             let compared = compared.filter(|(found, _, found_size, _)| {
-                // Compilers copy the number once; then they ask the copy.
-                let same = |known: &Option<Operand>| known.as_ref().is_some_and(|known| known.same_place(found));
-                let fits = is_root || same(&operand) || same(&second) || (second.is_none() && continued);
+                let same = operand.as_ref().is_some_and(|operand| operand.same_place(found));
+                let fits = is_root || same || is_copy(builder, root, found);
                 *found_size == size && fits && (continued || (in_switch && is_pure(builder, at)))
             });
-            let Some((found, offset, _, comparison)) = compared else {
+            let Some((_, offset, _, comparison)) = compared else {
                 tree.leave(at, reach);
                 continue;
             };
-            if !is_root && second.is_none() {
-                second = Some(found);
-            }
             let Operand::Constant(constant) = comparison.right else { continue };
             let holds = NumberSet::related(comparison.relation, comparison.numbers, constant, offset, size)?;
             let [taken_side, other_side] = flow.successors(at)[..] else { return None };
@@ -123,7 +119,8 @@ impl Tree {
             open.push((other_side, reach.intersection(&holds.complement())));
             open.push((taken_side, reach.intersection(&holds)));
         }
-        let many = comparisons >= FEWEST_COMPARISONS && tree.leaves.len() >= FEWEST_TARGETS;
+        let by_text = flow.origin(root).is_some_and(|origin| flow.units.text_of(origin).is_some());
+        let many = comparisons >= FEWEST_COMPARISONS && tree.leaves.len() >= FEWEST_TARGETS && !by_text;
         let is_switch = in_switch || tables > 0 || many;
         tree.leaves.values_mut().for_each(NumberSet::normalise);
         Some((tree, is_switch))
@@ -206,6 +203,21 @@ fn is_switch(builder: &Builder<'_>, at: usize) -> bool {
     let units = builder.flow.units;
     let text = builder.flow.origin(at).and_then(|origin| units.text_of(origin));
     text.is_some_and(|(text, unit)| text.is_switch(unit))
+}
+
+/// Whether a place holds a copy of the number that the root compares: compilers put one on the stack.
+fn is_copy(builder: &Builder<'_>, root: usize, found: &Operand) -> bool {
+    let place = match found {
+        Operand::Register(reg) => Place::Register(*reg),
+        Operand::Memory(memory) => match (&memory.base, &memory.index, memory.segment) {
+            (Some(Operand::Register(base)), None, None) => Place::Slot((*base, memory.displacement)),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let Some(trace) = builder.flow.traces.get(root) else { return false };
+    let Some((number, _, size, _)) = builder.against_constant(root) else { return false };
+    trace.values.at_end(place).is_some_and(|copy| trace.operand(copy, size).same_place(&number))
 }
 
 /// Whether a comparison decides whether a table is used, by going where the table's default is.

@@ -15,8 +15,6 @@ pub(super) struct Bit {
     pub comparison: Option<Comparison>,
     /// The bit says only whether this is not zero (true) or is zero (false).
     pub of: Option<(ExprId, bool)>,
-    /// The flags that it reads were set in a block before.
-    pub inherits: bool,
 }
 
 /// What the flags were set by, with operands that outlive the block.
@@ -303,13 +301,12 @@ impl Tracer {
     }
 
     fn test(&mut self, condition: Condition, dst: Reg) {
-        let inherits = matches!(self.flags, Flags::Inherited);
         let comparison = self.source().and_then(|source| source.comparison(condition));
         let kind = MemberKind::Set;
         let of = self.zero_test(condition);
         self.define(dst, Expr::Bit(self.trace.bits.len()));
         self.addresses.push(self.address);
-        self.trace.bits.push(Bit { address: self.address, kind, comparison, of, inherits });
+        self.trace.bits.push(Bit { address: self.address, kind, comparison, of });
     }
 
     /// The value that a condition asks of whether it is zero.
