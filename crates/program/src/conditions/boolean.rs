@@ -191,13 +191,16 @@ impl Trace {
     /// Whether the value that comes in by `place` is turned round before anything else is done with it. clang
     /// does so for `!`, by `xor al, 0xff`; another constant is arithmetic of the program, or of a `==`.
     pub fn turns_round(&self, from: Place) -> bool {
-        self.values.ids().any(|id| match *self.values.get(id) {
-            Expr::Binary(Binary::Xor, Size::B1, a, b) => {
-                let all = *self.values.get(b) == Expr::Constant(0xff);
-                all && matches!(self.boolean(a), Some(Boolean::Copy { place, inverted: false }) if place == from)
+        let turned = self.values.ids().rev().find_map(|id| match *self.values.get(id) {
+            Expr::Binary(Binary::Xor, Size::B1, a, b) if *self.values.get(b) == Expr::Constant(0xff) => {
+                match self.boolean(a)? {
+                    Boolean::Copy { place, inverted } if place == from => Some(!inverted),
+                    _ => None,
+                }
             }
-            _ => false,
-        })
+            _ => None,
+        });
+        turned == Some(true)
     }
 
     /// What a boolean is when some of its parts are known.

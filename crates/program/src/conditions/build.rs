@@ -158,7 +158,11 @@ impl<'a> Builder<'a> {
         if exit == entry && text.is_loop(unit) {
             return Some(true);
         }
-        let start = |at: usize| self.flow.cfg.blocks.get(at).map(|block| block.start);
+        // A jump without a row of its own belongs to the branch before it.
+        let start = |at: usize| {
+            let start = self.flow.cfg.blocks.get(at)?.start;
+            (!self.flow.is_empty(at) || self.flow.units.begins(start)).then_some(start)
+        };
         let sides = reached.iter().chain([&exit]).filter_map(|at| self.flow.units.side(origin, start(*at)?));
         let sides: BTreeSet<bool> = sides.collect();
         match sides.len() {

@@ -26,6 +26,7 @@ mod expression;
 mod flow;
 mod groups;
 mod numbers;
+mod print;
 mod reduce;
 mod steps;
 mod switches;

@@ -57,12 +57,11 @@ impl<'a> Steps<'a> {
     fn after_bit(&self, number: usize, block: usize, bit: usize, holds: bool) -> Step {
         let later = |&(_, decider): &(usize, &Decider)| decider.block == block;
         let next = self.deciders.iter().enumerate().skip(number + 1).find(later).map(|(number, _)| number);
-        let known = self.after(block, &Known::new(), Some((bit, holds)));
-        // A branch in the same block decides by this bit and its neighbours.
-        let is_branch = |number: &usize| self.deciders.get(*number).is_some_and(|next| next.bit.is_none());
-        if let Some(branch) = next.filter(is_branch) {
-            return Step::Member(branch);
+        let branches = self.deciders.contains(&Decider { block, bit: None });
+        if branches {
+            return self.through_branch(block, bit, holds, next);
         }
+        let known = self.after(block, &Known::new(), Some((bit, holds)));
         let left = self.left_by(block, bit);
         let [to] = self.flow.successors(block)[..] else { return Step::Unknown };
         let decided = left.iter().any(|(place, _)| known.contains_key(place));
@@ -76,11 +75,30 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What a block makes of a bit, by the places in which it leaves that.
+    /// A bit by which the branch at the end of the same block decides, together with others.
+    fn through_branch(&self, block: usize, bit: usize, holds: bool, next: Option<usize>) -> Step {
+        let boolean = self.flow.traces.get(block).and_then(|trace| trace.branch_boolean());
+        let known = |part: &Boolean| match part {
+            Boolean::Bit { bit: number, .. } if *number == bit => Some(holds),
+            _ => None,
+        };
+        let taken = boolean.and_then(|boolean| Trace::decided(&boolean, &known));
+        let to = taken.and_then(|taken| self.flow.successors(block).get(usize::from(!taken)).copied());
+        match (to, next) {
+            (Some(to), _) => self.follow(to, self.at_end(block)),
+            (None, Some(next)) => Step::Member(next),
+            (None, None) => Step::Unknown,
+        }
+    }
+
+    /// What a block makes of a bit in the end, by the places in which it leaves that.
     fn left_by(&self, block: usize, bit: usize) -> Vec<(Place, Boolean)> {
         let Some(trace) = self.flow.traces.get(block) else { return Vec::new() };
         let ends = trace.places().filter_map(|place| Some((place, trace.end(place)?)));
-        ends.filter(|(_, end)| end.bits().contains(&bit)).collect()
+        let mut made: Vec<(Place, Boolean)> = ends.filter(|(_, end)| end.bits().contains(&bit)).collect();
+        let most = made.iter().map(|(_, end)| end.bits().len()).max();
+        made.retain(|(_, end)| Some(end.bits().len()) == most);
+        made
     }
 
     /// Where the branch of a block leads to that merely asks for a value which is known.

@@ -139,11 +139,15 @@ impl Text {
             }
             "do_statement" => {
                 let (Some(condition), Some(body)) = (field("condition"), field("body")) else { return };
-                // clang gives the end of the body as the place of the jump back.
-                let end = body.end.saturating_sub(1);
-                let unit = UnitText { loops: true, sides: vec![(body, true)], ..UnitText::default() };
+                // clang gives the end of the body as the place of the jump back, or the start of one without braces.
+                let is_block = node.child_by_field_name("body").is_some_and(|body| body.kind() == "compound_statement");
+                let end = if is_block { body.end.saturating_sub(1) } else { body.end };
+                let unit = UnitText { loops: true, sides: vec![(body.clone(), true)], ..UnitText::default() };
                 let unit = self.add(condition.clone(), unit);
                 self.span(end..condition.start, unit);
+                if !is_block {
+                    self.span(body.start..body.start + 1, unit);
+                }
             }
             "switch_statement" => {
                 let Some(condition) = field("condition") else { return };

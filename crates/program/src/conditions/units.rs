@@ -96,8 +96,12 @@ impl Units {
         }
     }
 
-    /// Whether the code at `address` is executed because the condition of `origin` holds, or because not. The
-    /// row must begin there unless it is `within` a block: otherwise it is about the code before.
+    /// Whether a row of the line table begins at this address.
+    pub fn begins(&self, address: u64) -> bool {
+        self.row(address).is_some_and(|row| row.start == address)
+    }
+
+    /// Whether the code at `address` is executed because the condition of `origin` holds, or because not.
     pub fn side(&self, origin: Origin, address: u64) -> Option<bool> {
         let (text, unit) = self.text_of(origin)?;
         let row = self.row(address)?;
