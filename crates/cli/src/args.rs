@@ -95,6 +95,9 @@ pub struct GuestArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Dump {
+    /// The conditions of a function: which branches belong together, what they compare, where they lead
+    #[command(override_usage = "whydunit dump conditions -- PROGRAM SYMBOL")]
+    Conditions(DumpFunction),
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),

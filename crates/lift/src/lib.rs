@@ -14,7 +14,7 @@ pub mod vector;
 
 pub use describe::{Description, describe};
 pub use effects::{Effects, FXSAVE_BYTES, FXSAVE_WRITTEN};
-pub use lift::{Decoded, decode, lift};
+pub use lift::{Decoded, decode, goes_on, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
 pub use vector::VectorOp;

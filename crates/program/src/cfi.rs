@@ -49,6 +49,29 @@ impl CallFrames {
         self.tables.iter().find_map(|table| table.entry(address)).map(|entry| entry.start..entry.end)
     }
 
+    /// Whether nothing but the return address is on the stack before the instruction at `address`, as at the
+    /// start of a function; `None` when no entry says.
+    pub fn is_entry_height(&self, address: u64) -> Option<bool> {
+        self.tables
+            .iter()
+            .find_map(|table| {
+                let offset = table.entry(address)?.offset;
+                match table.kind {
+                    Kind::EhFrame => {
+                        let mut section = EhFrame::new(&table.data, LittleEndian);
+                        section.set_address_size(8);
+                        frame_rule(&section, &table.bases, offset.into(), address)
+                    }
+                    Kind::DebugFrame => {
+                        let mut section = DebugFrame::new(&table.data, LittleEndian);
+                        section.set_address_size(8);
+                        frame_rule(&section, &table.bases, offset.into(), address)
+                    }
+                }
+            })
+            .map(|rule| matches!(rule, CfaRule::RegisterAndOffset { register: X86_64::RSP, offset: 8 }))
+    }
+
     /// The caller's registers, when those of a function at `address` are `registers`. `bias` is
     /// the load address of the object; `None` when no entry is there or it makes no sense.
     pub fn caller(
@@ -148,6 +171,23 @@ where
         }
     }
     found
+}
+
+/// How the frame address is found at an address.
+fn frame_rule<'a, S>(
+    section: &S,
+    bases: &BaseAddresses,
+    offset: S::Offset,
+    address: u64,
+) -> Option<CfaRule<usize>>
+where
+    S: UnwindSection<Bytes<'a>>,
+    S::Offset: UnwindOffset<usize>,
+{
+    let entry = section.fde_from_offset(bases, offset, S::cie_from_offset).ok()?;
+    let mut context = UnwindContext::new();
+    let row = entry.unwind_info_for_address(section, bases, &mut context, address).ok()?;
+    Some(row.cfa().clone())
 }
 
 fn apply<'a, S>(

@@ -11,6 +11,7 @@
 
 mod cfg;
 mod cfi;
+mod conditions;
 mod debug_file;
 mod debug_info;
 mod demangle;
@@ -22,13 +23,21 @@ mod object_file;
 mod program;
 mod read_file;
 mod state;
+mod relocations;
 mod symbols;
 mod types;
 mod unwind;
 mod values;
 mod variables;
 
-pub use cfg::{BasicBlock, BlockId, Cfg, Terminator};
+pub use cfg::{
+    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
+    JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
+};
+pub use conditions::{
+    Case, Comparison, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, MemoryOperand, Numbers,
+    Operand, Relation, Step,
+};
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;

@@ -1,5 +1,6 @@
 //! From an address of an object to source positions, by its DWARF line tables.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::debug_info::DebugInfo;
@@ -50,4 +51,33 @@ fn position(location: addr2line::Location<'_>) -> Option<Position> {
         line,
         column: location.column.filter(|column| *column != 0),
     })
+}
+
+/// The addresses from `start` on that one row of the line table is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub start: u64,
+    pub end: u64,
+    /// `None` for code that belongs to no line.
+    pub position: Option<Position>,
+}
+
+impl Row {
+    pub fn moved(self, bias: u64) -> Row {
+        Row { start: self.start.wrapping_add(bias), end: self.end.wrapping_add(bias), ..self }
+    }
+}
+
+/// The rows that have to do with a range of addresses, sorted and without overlaps.
+pub(crate) fn rows(info: &DebugInfo, range: Range<u64>) -> Vec<Row> {
+    let Ok(found) = info.context.find_location_range(range.start, range.end) else { return Vec::new() };
+    let mut rows: Vec<Row> = found
+        .map(|(start, size, location)| Row {
+            start,
+            end: start.saturating_add(size),
+            position: position(location),
+        })
+        .collect();
+    rows.sort_by_key(|row| row.start);
+    rows
 }

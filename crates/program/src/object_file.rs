@@ -14,10 +14,12 @@ use object::elf::{
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
+use crate::cfg::{Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
 use crate::read_file;
+use crate::relocations::Relocations;
 use crate::symbols::SymbolTable;
 
 /// Real objects have fewer than ten; every question walks all of them.
@@ -53,6 +55,9 @@ pub(crate) struct ObjectFile {
     symbols: OnceCell<SymbolTable>,
     debug_info: OnceCell<Option<DebugInfo>>,
     call_frames: OnceCell<CallFrames>,
+    relocations: OnceCell<Relocations>,
+    sweep: OnceCell<Sweep>,
+    returning: Returning,
 }
 
 impl ObjectFile {
@@ -67,6 +72,9 @@ impl ObjectFile {
             symbols: OnceCell::new(),
             debug_info: OnceCell::new(),
             call_frames: OnceCell::new(),
+            relocations: OnceCell::new(),
+            sweep: OnceCell::new(),
+            returning: Returning::default(),
         }
     }
 
@@ -115,6 +123,20 @@ impl ObjectFile {
     /// before they run.
     pub fn thread_local_size(&self) -> Option<u64> {
         thread_local_size(self.content())
+    }
+
+    pub fn relocations(&self) -> &Relocations {
+        self.relocations.get_or_init(|| Relocations::new(self))
+    }
+
+    /// What all of the object's code refers to.
+    pub fn sweep(&self) -> &Sweep {
+        self.sweep.get_or_init(|| Sweep::new(self))
+    }
+
+    /// Which functions are known to return, and which not to.
+    pub fn returning(&self) -> &Returning {
+        &self.returning
     }
 
     /// What the file has at this address of the object, up to the end of the segment.

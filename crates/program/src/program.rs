@@ -1,14 +1,20 @@
 //! The objects of one guest together, and the questions that can be asked about them.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use machine::Backing;
 
+use crate::cfg::{self, Cfg};
+use crate::conditions::{self, Condition, Text};
 use crate::demangle::demangle;
-use crate::lines::{self, Position, SourceFrame};
+use crate::lines::{self, Position, Row, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
 use crate::object_file::ObjectFile;
+use crate::read_file::read_file;
 use crate::symbols::{self, FoundSymbol, SymbolError};
 use crate::unwind::{self, Backtrace, Memory, Registers};
 
@@ -52,12 +58,18 @@ pub struct Program {
     pub(crate) objects: Vec<ObjectFile>,
     /// Sorted by start, without overlaps.
     pub(crate) mappings: Vec<Placed>,
+    /// The graphs that were asked for, by the function's start.
+    graphs: RefCell<HashMap<u64, Arc<Cfg>>>,
+    /// The conditions that were asked for, likewise, and the graph that they were found in.
+    conditions: RefCell<HashMap<u64, (Arc<Cfg>, Arc<Vec<Condition>>)>>,
+    /// What source files say about conditions, by path.
+    texts: RefCell<HashMap<String, Option<Arc<Text>>>>,
 }
 
 impl Program {
     /// From the mappings of a running guest. Load addresses follow from the mappings.
     pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
-        let mut program = Program { objects: Vec::new(), mappings: Vec::new() };
+        let mut program = Program { objects: Vec::new(), mappings: Vec::new(), graphs: RefCell::default(), conditions: RefCell::default(), texts: RefCell::default() };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
         for Mapping { start, end, file_offset, path, content } in mappings {
             let same_path = by_path.entry(path.clone()).or_default();
@@ -101,7 +113,13 @@ impl Program {
             })
             .collect();
         mappings.sort_by_key(|mapping| mapping.start);
-        (!mappings.is_empty()).then(|| Program { objects: vec![object], mappings })
+        (!mappings.is_empty()).then(|| Program {
+            objects: vec![object],
+            mappings,
+            graphs: RefCell::default(),
+            conditions: RefCell::default(),
+            texts: RefCell::default(),
+        })
     }
 
     pub fn locate(&self, address: u64) -> Location {
@@ -142,6 +160,60 @@ impl Program {
         Some((start.wrapping_add(bias), size))
     }
 
+    /// The control flow graph of the function that `address` belongs to; `None` when no symbol and no call
+    /// frame information says that there is one. Its [`Cfg::holes`] say what is missing.
+    pub fn cfg(&self, address: u64) -> Option<Arc<Cfg>> {
+        let (object, bias) = self.place(address)?;
+        let in_object = address.wrapping_sub(bias);
+        let start = cfg::function_start(object, in_object)?.wrapping_add(bias);
+        if let Some(known) = self.graphs.borrow().get(&start) {
+            return Some(known.clone());
+        }
+        let graph = Arc::new(cfg::build(object, in_object)?.moved(bias));
+        self.graphs.borrow_mut().insert(start, graph.clone());
+        Some(graph)
+    }
+
+    /// The conditions of the function that `address` belongs to, sorted by address; `None` as for [`Self::cfg`].
+    pub fn conditions(&self, address: u64) -> Option<Arc<Vec<Condition>>> {
+        let cfg = self.cfg(address)?;
+        if let Some((of, known)) = self.conditions.borrow().get(&cfg.start)
+            && Arc::ptr_eq(of, &cfg)
+        {
+            return Some(known.clone());
+        }
+        let found = conditions::find(&cfg, self.rows(&cfg), |path| self.text(path), |at| self.file_bytes(at));
+        let found = Arc::new(found);
+        self.conditions.borrow_mut().insert(cfg.start, (cfg, found.clone()));
+        Some(found)
+    }
+
+    /// The rows of the line table that have to do with a function.
+    fn rows(&self, cfg: &Cfg) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for range in code_ranges(cfg) {
+            let Some((object, bias)) = self.place(range.start) else { continue };
+            let Some(info) = object.debug_info() else { continue };
+            let in_object = range.start.wrapping_sub(bias)..range.end.wrapping_sub(bias);
+            rows.extend(lines::rows(info, in_object).into_iter().map(|row| row.moved(bias)));
+        }
+        rows.sort_by_key(|row| row.start);
+        rows.dedup_by_key(|row| row.start);
+        rows
+    }
+
+    /// What a C source file says about conditions.
+    fn text(&self, path: &str) -> Option<Arc<Text>> {
+        let read = || Text::new(&read_file(Path::new(path)).ok()?).map(Arc::new);
+        if let Some(known) = self.texts.borrow().get(path) {
+            return known.clone();
+        }
+        let is_c = path.ends_with(".c") || path.ends_with(".h");
+        let text = if is_c { read() } else { None };
+        self.texts.borrow_mut().insert(path.to_owned(), text.clone());
+        text
+    }
+
     /// What the object's file has at `address`, up to the end of the segment: the code as it was
     /// before anybody wrote to it.
     pub fn file_bytes(&self, address: u64) -> Option<&[u8]> {
@@ -166,4 +238,19 @@ impl Program {
         let object = &self.objects[mapping.file];
         Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
     }
+}
+
+/// Gaps between blocks that are smaller than this are looked at together with the blocks.
+const SMALL_GAP: u64 = 256;
+
+/// The stretches of code that a function consists of.
+fn code_ranges(cfg: &Cfg) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for block in &cfg.blocks {
+        match ranges.last_mut() {
+            Some(last) if block.start.saturating_sub(last.end) < SMALL_GAP => last.end = last.end.max(block.end),
+            _ => ranges.push(block.start..block.end),
+        }
+    }
+    ranges
 }

@@ -1,6 +1,7 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
 mod core;
+mod conditions;
 mod ops;
 
 use std::ffi::OsStr;
@@ -16,6 +17,7 @@ use crate::lookup::{self, Lookup};
 
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
+        Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Ops(arguments) => ops::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
     };

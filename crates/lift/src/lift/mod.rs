@@ -10,7 +10,9 @@ mod system;
 mod vector;
 
 use crate::{Address, MAX_INSTRUCTION, Op, Reg, Size, Value};
-use iced_x86::{Decoder, DecoderError, DecoderOptions, Instruction, MemorySize, OpKind, Register};
+use iced_x86::{
+    Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, MemorySize, OpKind, Register,
+};
 
 /// What the bytes at an address are.
 pub enum Decoded {
@@ -50,6 +52,15 @@ pub fn lift(instruction: &Instruction, ops: &mut Vec<Op>) {
     if !groups.iter().any(|group| group(&mut lifter)) {
         ops.truncate(start);
         ops.push(Op::Unsupported);
+    }
+}
+
+/// Whether control can go on to the next instruction, also after one that is not supported.
+pub fn goes_on(instruction: &Instruction) -> bool {
+    use FlowControl::*;
+    match instruction.flow_control() {
+        Next | ConditionalBranch | Call | IndirectCall | Interrupt | XbeginXabortXend => true,
+        UnconditionalBranch | IndirectBranch | Return | Exception => false,
     }
 }
 

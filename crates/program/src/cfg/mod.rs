@@ -1,5 +1,38 @@
 //! Control flow graphs, from machine code.
+//!
+//! A function's graph is found by recursive descent from its entry. What an instruction does to the flow is
+//! read off its ops; nothing here knows x86. Everything below this module speaks addresses of the object; the
+//! graph that leaves it speaks addresses of the guest.
 
+mod analysis;
+mod blocks;
+mod descent;
+mod extent;
+mod flow;
 mod graph;
+mod memory;
+mod no_return;
+mod sweep;
+mod tables;
 
-pub use graph::{BasicBlock, BlockId, Cfg, Terminator};
+pub use analysis::{
+    Analysis, ControlDependence, Controller, Digraph, Dominators, Loop, Loops, PostDominators,
+};
+pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
+
+pub(crate) use no_return::Returning;
+pub(crate) use sweep::Sweep;
+
+use crate::object_file::ObjectFile;
+
+/// The graph of the function that an address of the object belongs to, in addresses of the object.
+pub(crate) fn build(object: &ObjectFile, address: u64) -> Option<Cfg> {
+    let extent = extent::Extent::around(object, address)?;
+    let (code, extent) = descent::descend(object, extent);
+    Some(blocks::assemble(&code, &extent))
+}
+
+/// Where the function that an address of the object belongs to begins.
+pub(crate) fn function_start(object: &ObjectFile, address: u64) -> Option<u64> {
+    extent::Extent::around(object, address).map(|extent| extent.start)
+}

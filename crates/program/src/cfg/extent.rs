@@ -1,0 +1,104 @@
+//! Which code belongs to a function: the part it begins with, and the parts that the compiler moved away.
+
+use std::ops::Range;
+
+use super::memory;
+use crate::object_file::ObjectFile;
+
+/// A function has a hot and a cold part; hand-written ones share more. So many are followed.
+const MOST_PARTS: usize = 64;
+
+/// A fragment belongs to a function, perhaps by way of another fragment.
+const MOST_OWNERS: usize = 4;
+
+/// The code of one function, as far as it is known.
+pub(super) struct Extent<'a> {
+    object: &'a ObjectFile,
+    pub start: u64,
+    /// Those found first come first.
+    parts: Vec<Range<u64>>,
+}
+
+impl<'a> Extent<'a> {
+    /// The function that the code at `address` belongs to.
+    pub fn around(object: &'a ObjectFile, address: u64) -> Option<Extent<'a>> {
+        if !object.is_code(address) {
+            return None;
+        }
+        if let Some(stub) = memory::stub(object, address) {
+            return Some(Extent { object, start: address, parts: vec![address..address + stub.length] });
+        }
+        let range = range(object, owner(object, address))?;
+        Some(Extent { object, start: range.start, parts: vec![range] })
+    }
+
+    /// The function that begins at `start`, where something calls, also in the middle of a known range.
+    pub fn from(object: &'a ObjectFile, start: u64) -> Option<Extent<'a>> {
+        let range = range(object, start).filter(|_| object.is_code(start))?;
+        Some(Extent { object, start, parts: vec![range] })
+    }
+
+    /// Whether the code at `target`, to which some instruction of this function jumps, belongs to it. A
+    /// part that is jumped into is added.
+    pub fn takes(&mut self, target: u64) -> bool {
+        let part = self.part_of(target);
+        if let Some(part) = part.clone().filter(|_| !self.contains(target)) {
+            self.parts.push(part);
+        }
+        part.is_some()
+    }
+
+    /// Whether the code at `target` belongs to the function, or would once something jumps there.
+    pub fn would_take(&self, target: u64) -> bool {
+        self.part_of(target).is_some()
+    }
+
+    fn part_of(&self, target: u64) -> Option<Range<u64>> {
+        if let Some(known) = self.parts.iter().find(|part| part.contains(&target)) {
+            return Some(known.clone());
+        }
+        if self.parts.len() >= MOST_PARTS || !self.object.is_code(target) {
+            return None;
+        }
+        let range = range(self.object, target)?;
+        let is_part = target != range.start || is_fragment(self.object, range.start);
+        (is_part && memory::stub(self.object, target).is_none()).then_some(range)
+    }
+
+    pub fn contains(&self, address: u64) -> bool {
+        self.parts.iter().any(|part| part.contains(&address))
+    }
+}
+
+/// An address in the function that the code at `address` is a fragment of; `address` itself when it is none, or
+/// when nobody is known to jump there.
+fn owner(object: &ObjectFile, address: u64) -> u64 {
+    let mut at = address;
+    for _ in 0..MOST_OWNERS {
+        let Some(range) = range(object, at).filter(|range| is_fragment(object, range.start)) else {
+            return at;
+        };
+        let Some(from) = object.sweep().jump_into(range.start) else { return at };
+        at = from;
+    }
+    at
+}
+
+/// The innermost range around an address that symbols or call frame information know.
+pub(super) fn range(object: &ObjectFile, address: u64) -> Option<Range<u64>> {
+    let symbol = object.symbols().at(object, address).filter(|symbol| symbol.size > 0);
+    let by_symbol = symbol.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size));
+    let by_frames = object.call_frames().range(address);
+    let known = by_symbol.into_iter().chain(by_frames).filter(|range| range.contains(&address));
+    known.max_by_key(|range| (range.start, std::cmp::Reverse(range.end)))
+}
+
+/// Whether the code at the start of a range is no function of its own but a piece of one.
+pub(super) fn is_fragment(object: &ObjectFile, start: u64) -> bool {
+    let named = object.symbols().at(object, start).filter(|symbol| symbol.address == start);
+    match named {
+        Some(symbol) => symbol.name.ends_with(".cold") || symbol.name.contains(".cold."),
+        // A function begins with nothing but the return address on the stack.
+        None => object.call_frames().is_entry_height(start) == Some(false),
+    }
+}

@@ -1,0 +1,60 @@
+//! Registers that hold one constant at a place, however control came there: the address of a table that was
+//! loaded before a loop.
+
+use std::collections::HashSet;
+
+use lift::Reg;
+
+use super::Budget;
+use super::symbolic::State;
+use crate::cfg::descent::Code;
+use crate::cfg::flow;
+use crate::object_file::ObjectFile;
+
+/// The value of a register before the instruction at an address, when it is the same on all ways that lead there
+/// from the function's `entry`.
+pub(super) fn find(
+    object: &ObjectFile,
+    code: &Code,
+    entry: u64,
+    (reg, address): (Reg, u64),
+    budget: &mut Budget,
+) -> Option<u64> {
+    if !reg.is_general() {
+        return None;
+    }
+    let mut found = None;
+    let mut seen = HashSet::from([address]);
+    let mut pending = vec![address];
+    while let Some(at) = pending.pop() {
+        // At the entry it is what the caller left there.
+        if at == entry {
+            return None;
+        }
+        for from in code.predecessors(at) {
+            budget.spend(1)?;
+            if code.steps.get(&from)?.writes & 1 << reg.0 == 0 {
+                if seen.insert(from) {
+                    pending.push(from);
+                }
+                continue;
+            }
+            let value = constant_after(object, from, reg)?;
+            if found.is_some_and(|other| other != value) {
+                return None;
+            }
+            found = Some(value);
+        }
+    }
+    found
+}
+
+/// What the instruction leaves in the register, when that does not depend on anything.
+fn constant_after(object: &ObjectFile, address: u64, reg: Reg) -> Option<u64> {
+    let mut ops = Vec::new();
+    flow::step(object.bytes_at(address)?, address, &mut ops)?;
+    let mut state = State::default();
+    ops.iter().for_each(|op| state.run(op));
+    let value = state.register(reg);
+    state.expressions.as_constant(value)
+}

@@ -1,0 +1,294 @@
+//! What the source text of a C file says about conditions: which expressions stand alone, and what is done when
+//! they hold.
+//!
+//! Line tables give one position an instruction, of an operator, a parenthesis or a keyword. The text tells which
+//! positions belong to one expression: `a &&` on one line and `b` on the next, but not `if (a)` and `if (b)`.
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Parser, Tree};
+
+/// Larger files are read by nobody and take seconds to parse.
+const LARGEST_TEXT: usize = 32 << 20;
+/// Expressions that contain statements that contain expressions: deeper than this there is no source.
+const DEEPEST_NESTING: usize = 64;
+
+/// An expression that stands alone: the condition of a statement, the expression of a statement, or an
+/// initialiser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Unit(u32);
+
+/// The units of one source file.
+pub(crate) struct Text {
+    line_starts: Vec<usize>,
+    spans: Vec<Span>,
+    units: Vec<UnitText>,
+}
+
+/// A range of bytes whose positions belong to a unit. Spans are nested or apart.
+struct Span {
+    range: Range<usize>,
+    unit: Unit,
+    parent: Option<usize>,
+}
+
+#[derive(Default)]
+struct UnitText {
+    /// What is executed when the unit, or the part of it that controls this, holds (true) or does not.
+    sides: Vec<(Range<usize>, bool)>,
+    loops: bool,
+    switch: bool,
+    asserts: bool,
+}
+
+impl Text {
+    /// `None` when the text is too large, or the parser gives up.
+    pub fn new(source: &[u8]) -> Option<Text> {
+        if source.len() > LARGEST_TEXT {
+            return None;
+        }
+        let mut parser = Parser::new();
+        parser.set_language(&tree_sitter_c::LANGUAGE.into()).ok()?;
+        let tree = parser.parse(source, None)?;
+        let starts = source.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        let line_starts = [0].into_iter().chain(starts).collect();
+        let mut text = Text { line_starts, spans: Vec::new(), units: Vec::new() };
+        text.collect(&tree, source);
+        text.nest();
+        Some(text)
+    }
+
+    /// The unit that a position, counted from 1, belongs to.
+    pub fn unit_at(&self, line: u32, column: u32) -> Option<Unit> {
+        let offset = self.offset(line, column)?;
+        let mut at = self.spans.partition_point(|span| span.range.start <= offset).checked_sub(1);
+        for _ in 0..DEEPEST_NESTING {
+            let span = self.spans.get(at?)?;
+            if offset < span.range.end {
+                return Some(span.unit);
+            }
+            at = span.parent;
+        }
+        None
+    }
+
+    /// Whether a position is executed because the unit holds, or because it does not.
+    pub fn side(&self, unit: Unit, line: u32, column: u32) -> Option<bool> {
+        let offset = self.offset(line, column)?;
+        let text = self.units.get(unit.0 as usize)?;
+        let within = text.sides.iter().filter(|(range, _)| range.contains(&offset));
+        within.min_by_key(|(range, _)| range.len()).map(|(_, side)| *side)
+    }
+
+    /// Whether the unit is evaluated again when it holds, unless something comes in between.
+    pub fn is_loop(&self, unit: Unit) -> bool {
+        self.units.get(unit.0 as usize).is_some_and(|unit| unit.loops)
+    }
+
+    pub fn is_switch(&self, unit: Unit) -> bool {
+        self.units.get(unit.0 as usize).is_some_and(|unit| unit.switch)
+    }
+
+    /// Whether the unit is `assert(…)`, whose other side does not return.
+    pub fn is_assertion(&self, unit: Unit) -> bool {
+        self.units.get(unit.0 as usize).is_some_and(|unit| unit.asserts)
+    }
+
+    fn offset(&self, line: u32, column: u32) -> Option<usize> {
+        let start = self.line_starts.get(usize::try_from(line).ok()?.checked_sub(1)?)?;
+        start.checked_add(usize::try_from(column).ok()?.checked_sub(1)?)
+    }
+
+    fn collect(&mut self, tree: &Tree, source: &[u8]) {
+        let mut cursor = tree.walk();
+        loop {
+            self.node(cursor.node(), source);
+            if cursor.goto_first_child() || cursor.goto_next_sibling() {
+                continue;
+            }
+            loop {
+                if !cursor.goto_parent() {
+                    return;
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, node: Node<'_>, source: &[u8]) {
+        let field = |name: &str| node.child_by_field_name(name).map(|child| child.byte_range());
+        match node.kind() {
+            "if_statement" => {
+                let Some(condition) = field("condition") else { return };
+                let mut unit = UnitText::default();
+                unit.sides.extend(field("consequence").map(|range| (range, true)));
+                unit.sides.extend(field("alternative").map(|range| (range, false)));
+                self.controlled(node, condition, unit);
+            }
+            "while_statement" | "for_statement" => {
+                let Some(condition) = field("condition") else { return };
+                let mut unit = UnitText { loops: true, ..UnitText::default() };
+                unit.sides.extend(field("body").map(|range| (range, true)));
+                unit.sides.extend(field("update").map(|range| (range, true)));
+                self.controlled(node, condition, unit);
+                for part in ["initializer", "update"].into_iter().filter_map(field) {
+                    self.add(part, UnitText::default());
+                }
+            }
+            "do_statement" => {
+                let (Some(condition), Some(body)) = (field("condition"), field("body")) else { return };
+                // clang gives the end of the body as the place of the jump back, or the start of one without braces.
+                let is_block = node.child_by_field_name("body").is_some_and(|body| body.kind() == "compound_statement");
+                let end = if is_block { body.end.saturating_sub(1) } else { body.end };
+                let unit = UnitText { loops: true, sides: vec![(body.clone(), true)], ..UnitText::default() };
+                let unit = self.add(condition.clone(), unit);
+                self.span(end..condition.start, unit);
+                if !is_block {
+                    self.span(body.start..body.start + 1, unit);
+                }
+            }
+            "switch_statement" => {
+                let Some(condition) = field("condition") else { return };
+                self.controlled(node, condition, UnitText { switch: true, ..UnitText::default() });
+            }
+            "expression_statement" | "return_statement" | "init_declarator" | "declaration" => {
+                let asserts = source.get(node.byte_range()).is_some_and(is_assertion);
+                self.add(node.byte_range(), UnitText { asserts, ..UnitText::default() });
+            }
+            "conditional_expression" => {
+                let sides = [(field("consequence"), true), (field("alternative"), false)];
+                self.sides_within(node, sides);
+            }
+            "binary_expression" => {
+                let operator = node.child_by_field_name("operator").map(|operator| operator.kind());
+                let side = match operator {
+                    Some("&&") => true,
+                    Some("||") => false,
+                    _ => return,
+                };
+                self.sides_within(node, [(field("right"), side), (None, side)]);
+            }
+            _ => {}
+        }
+    }
+
+    /// A statement with a condition. clang gives the keyword as the place of the jump.
+    fn controlled(&mut self, statement: Node<'_>, condition: Range<usize>, unit: UnitText) {
+        let start = statement.start_byte();
+        let unit = self.add(condition.clone(), unit);
+        self.span(start..condition.start, unit);
+    }
+
+    fn add(&mut self, range: Range<usize>, text: UnitText) -> Unit {
+        let unit = Unit(self.units.len() as u32);
+        self.units.push(text);
+        self.span(range, unit);
+        unit
+    }
+
+    fn span(&mut self, range: Range<usize>, unit: Unit) {
+        if range.start < range.end {
+            self.spans.push(Span { range, unit, parent: None });
+        }
+    }
+
+    /// Parts of an expression that are evaluated only if another part holds, or does not. Nodes are visited from
+    /// the outside in, so the unit that was added last is the one around them, or they are in none.
+    fn sides_within(&mut self, node: Node<'_>, sides: [(Option<Range<usize>>, bool); 2]) {
+        let around = self.spans.iter().rev().take(DEEPEST_NESTING);
+        let around = around.filter(|span| span.range.start <= node.start_byte() && node.end_byte() <= span.range.end);
+        let Some(unit) = around.map(|span| span.unit).next() else { return };
+        if let Some(unit) = self.units.get_mut(unit.0 as usize) {
+            unit.sides.extend(sides.into_iter().filter_map(|(range, side)| Some((range?, side))));
+        }
+    }
+
+    /// Finds each span's parent.
+    fn nest(&mut self) {
+        self.spans.sort_by_key(|span| (span.range.start, usize::MAX - span.range.end));
+        let mut open: Vec<usize> = Vec::new();
+        for at in 0..self.spans.len() {
+            let start = self.spans[at].range.start;
+            while open.last().is_some_and(|last| self.spans[*last].range.end <= start) {
+                open.pop();
+            }
+            self.spans[at].parent = open.last().copied();
+            open.push(at);
+        }
+    }
+}
+
+fn is_assertion(text: &[u8]) -> bool {
+    let rest = text.strip_prefix(b"assert");
+    rest.is_some_and(|rest| rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'('))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "\
+void f(int a, int b) {
+    if (a &&
+        b) yes();
+    else no();
+    if (a) if (b) yes();
+    for (int i = 0; i < a; i++) yes();
+    do { yes(); } while (a);
+    x = a ? yes() : no();
+    assert (a);
+    while (a) ;
+    switch (a) { case 1: yes(); }
+}
+";
+
+    fn at(line: u32, marker: &str) -> (u32, u32) {
+        let text = SOURCE.lines().nth(line as usize - 1).unwrap();
+        (line, 1 + text.find(marker).unwrap() as u32)
+    }
+
+    fn unit(text: &Text, (line, column): (u32, u32)) -> Unit {
+        text.unit_at(line, column).unwrap()
+    }
+
+    #[test]
+    fn a_condition_over_two_lines_is_one_unit_and_nested_conditions_are_two() {
+        let text = Text::new(SOURCE.as_bytes()).unwrap();
+        assert_eq!(unit(&text, at(2, "&&")), unit(&text, at(3, "b)")));
+        assert_eq!(unit(&text, at(2, "if")), unit(&text, at(3, "b)")), "the keyword stands for its condition");
+        assert_ne!(unit(&text, at(5, "a)")), unit(&text, at(5, "b)")));
+        let clauses = ["i = 0", "i < a", "i++", "yes"].map(|clause| unit(&text, at(6, clause)));
+        assert!((0..4).all(|n| !clauses[..n].contains(&clauses[n])), "each clause of a for is its own");
+    }
+
+    #[test]
+    fn the_text_tells_which_side_a_position_is_on() {
+        let text = Text::new(SOURCE.as_bytes()).unwrap();
+        let side = |condition, position: (u32, u32)| text.side(unit(&text, condition), position.0, position.1);
+        assert_eq!(side(at(2, "a"), at(3, "yes")), Some(true));
+        assert_eq!(side(at(2, "a"), at(4, "no")), Some(false));
+        assert_eq!(side(at(2, "a"), at(5, "if")), None, "what follows is executed on both sides");
+        assert_eq!(side(at(6, "i < a"), at(6, "i++")), Some(true));
+        assert_eq!(side(at(7, "a);"), at(7, "yes")), Some(true));
+        assert_eq!(side(at(8, "a ?"), at(8, "yes")), Some(true));
+        assert_eq!(side(at(8, "a ?"), at(8, "no")), Some(false));
+        assert!(text.is_loop(unit(&text, at(10, "a)"))) && !text.is_loop(unit(&text, at(2, "a"))));
+        assert!(text.is_assertion(unit(&text, at(9, "a"))));
+        assert!(text.is_switch(unit(&text, at(11, "a)"))));
+    }
+
+    #[test]
+    fn text_that_is_no_c_is_no_danger() {
+        for source in ["", "if (", "((((((((((", "\u{0}\u{1}if(a)", "fn main() { if a && b { c } }"] {
+            let text = Text::new(source.as_bytes()).unwrap();
+            for column in 0..40 {
+                text.unit_at(1, column);
+                text.unit_at(u32::MAX, u32::MAX);
+            }
+        }
+        let deep = "if(a)".repeat(20_000);
+        assert!(Text::new(deep.as_bytes()).is_some());
+    }
+}
