@@ -49,6 +49,19 @@ impl CallFrames {
         self.tables.iter().find_map(|table| table.entry(address)).map(|entry| entry.start..entry.end)
     }
 
+    /// What lies between the entries before and after an address that none of them covers.
+    pub fn gap(&self, address: u64) -> Range<u64> {
+        let mut gap = 0..u64::MAX;
+        for table in &self.tables {
+            let after = table.entries.partition_point(|entry| entry.start <= address);
+            let before = table.entries.get(..after).unwrap_or_default().iter().rev().take(MOST_OVERLAPPING);
+            let start = before.map(|entry| entry.end).filter(|end| *end <= address).max();
+            gap.start = gap.start.max(start.unwrap_or(0));
+            gap.end = gap.end.min(table.entries.get(after).map_or(u64::MAX, |entry| entry.start));
+        }
+        gap
+    }
+
     /// Whether nothing but the return address is on the stack before the instruction at `address`, as at the
     /// start of a function; `None` when no entry says.
     pub fn is_entry_height(&self, address: u64) -> Option<bool> {

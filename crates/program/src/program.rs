@@ -53,6 +53,9 @@ pub struct Function {
     pub offset: u64,
 }
 
+/// One stretch of unknown code has no more functions than this.
+const MOST_SPLITS: usize = 10_000;
+
 /// The static view of what a guest has mapped.
 pub struct Program {
     pub(crate) objects: Vec<ObjectFile>,
@@ -160,11 +163,28 @@ impl Program {
         Some((start.wrapping_add(bias), size))
     }
 
-    /// The control flow graph of the function that `address` belongs to; `None` when no symbol and no call
-    /// frame information says that there is one. Its [`Cfg::holes`] say what is missing.
+    /// The control flow graph of the function that `address` belongs to; `None` when there is no code. Its
+    /// [`Cfg::holes`] say what is missing.
     pub fn cfg(&self, address: u64) -> Option<Arc<Cfg>> {
         let (object, bias) = self.place(address)?;
         let in_object = address.wrapping_sub(bias);
+        let mut graph = self.graph(object, in_object, bias)?;
+        // Where neither symbols nor unwind tables say where functions begin, code that no way leads to begins one.
+        for _ in 0..MOST_SPLITS {
+            if !cfg::split(object, &graph, in_object, bias) {
+                break;
+            }
+            graph = self.graph(object, in_object, bias)?;
+        }
+        Some(graph)
+    }
+
+    /// Whether the code at an address is the linker's: a stub through which calls to other objects go.
+    pub fn is_linker_stub(&self, address: u64) -> bool {
+        self.place(address).is_some_and(|(object, bias)| cfg::is_stub(object, address.wrapping_sub(bias)))
+    }
+
+    fn graph(&self, object: &ObjectFile, in_object: u64, bias: u64) -> Option<Arc<Cfg>> {
         let start = cfg::function_start(object, in_object)?.wrapping_add(bias);
         if let Some(known) = self.graphs.borrow().get(&start) {
             return Some(known.clone());

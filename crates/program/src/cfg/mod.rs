@@ -20,6 +20,7 @@ pub use analysis::{
 };
 pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
 
+pub(crate) use extent::FoundStarts;
 pub(crate) use no_return::Returning;
 pub(crate) use sweep::Sweep;
 
@@ -35,4 +36,15 @@ pub(crate) fn build(object: &ObjectFile, address: u64) -> Option<Cfg> {
 /// Where the function that an address of the object belongs to begins.
 pub(crate) fn function_start(object: &ObjectFile, address: u64) -> Option<u64> {
     extent::Extent::around(object, address).map(|extent| extent.start)
+}
+
+/// Whether an address that the graph of its function lacks turned out to be in another function, of which nothing
+/// was known before. The graph is that of an object that is loaded at `bias`.
+pub(crate) fn split(object: &ObjectFile, graph: &Cfg, address: u64, bias: u64) -> bool {
+    extent::split(object, graph, address, bias)
+}
+
+/// Whether the code at an address of the object is the linker's, not the program's.
+pub(crate) fn is_stub(object: &ObjectFile, address: u64) -> bool {
+    memory::is_stub(object, address)
 }

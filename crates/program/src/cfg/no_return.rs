@@ -210,9 +210,9 @@ impl<'a> Question<'a> {
         if let Some(known) = self.object.returning().known.borrow().get(&target) {
             return Some(*known);
         }
-        if let Some(stub) = memory::stub(self.object, target) {
+        if let Some(slot) = memory::stub_slot(self.object, target) {
             // A slot for a function of this very object is not followed, to stay within this loop.
-            let name = self.object.relocations().import(self.object, stub.slot);
+            let name = self.object.relocations().import(self.object, slot);
             return Some(name.is_none_or(|name| !(is_reserved(name) || IMPORTED.contains(&name))));
         }
         let symbols = self.object.symbols();

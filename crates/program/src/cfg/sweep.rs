@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use lift::{Op, Reg, Value};
+use object::{Object, ObjectSection, SectionKind};
 
 use super::extent;
-use super::flow::{self, Flow};
-use crate::object_file::ObjectFile;
+use super::flow::{self, Callee, Flow};
+use crate::object_file::{ObjectFile, parse};
 
 /// Larger objects are swept only so far.
 const MOST_BYTES: usize = 256 << 20;
@@ -17,11 +18,14 @@ pub(crate) struct Sweep {
     references: Vec<u64>,
     /// Who jumps into a fragment, by the fragment's start.
     jumps: BTreeMap<u64, u64>,
+    /// Where functions seem to begin that no symbol and no call frame information knows: they are called, or an
+    /// instruction or the loader has their address. Sorted.
+    starts: Vec<u64>,
 }
 
 impl Sweep {
     pub fn new(object: &ObjectFile) -> Sweep {
-        let mut sweep = Sweep { references: Vec::new(), jumps: BTreeMap::new() };
+        let mut sweep = Sweep { references: Vec::new(), jumps: BTreeMap::new(), starts: Vec::new() };
         let mut left = MOST_BYTES;
         for segment in object.segments().iter().filter(|segment| segment.executable) {
             let code = object.bytes_at(segment.address).unwrap_or_default();
@@ -29,8 +33,13 @@ impl Sweep {
             left -= code.len();
             sweep.segment(object, code, segment.address);
         }
-        sweep.references.sort_unstable();
-        sweep.references.dedup();
+        sweep.starts.extend(object.relocations().own_values());
+        sweep.starts.extend(code_sections(object));
+        sweep.starts.retain(|start| object.is_code(*start) && extent::known_range(object, *start).is_none());
+        for list in [&mut sweep.references, &mut sweep.starts] {
+            list.sort_unstable();
+            list.dedup();
+        }
         sweep
     }
 
@@ -38,6 +47,12 @@ impl Sweep {
     pub fn next_reference(&self, address: u64) -> Option<u64> {
         let after = self.references.partition_point(|reference| *reference <= address);
         self.references.get(after).copied()
+    }
+
+    /// The last function start up to `address`, and the first after it.
+    pub fn starts_around(&self, address: u64) -> (Option<u64>, Option<u64>) {
+        let after = self.starts.partition_point(|start| *start <= address);
+        (after.checked_sub(1).and_then(|at| self.starts.get(at)).copied(), self.starts.get(after).copied())
     }
 
     /// An instruction that jumps into the fragment that begins at `start`.
@@ -55,16 +70,31 @@ impl Sweep {
                 continue;
             };
             at += usize::from(step.length);
-            if let Flow::Jump(target) | Flow::Branch(target) = step.flow {
-                self.jump(object, address, target);
+            match step.flow {
+                Flow::Jump(target) | Flow::Branch(target) => self.jump(object, address, target),
+                Flow::Call(callee) => {
+                    // Its return address is no reference.
+                    self.starts.extend(if let Callee::Address(target) = callee {
+                        Some(target)
+                    } else {
+                        None
+                    });
+                    continue;
+                }
+                _ => {}
             }
-            let constants = ops.iter().filter_map(constant);
-            self.references.extend(constants.filter(|constant| is_data(object, *constant)));
+            for constant in ops.iter().filter_map(constant) {
+                match object.segments().iter().find(|segment| segment.contains(constant)) {
+                    Some(segment) if segment.executable => self.starts.push(constant),
+                    Some(_) => self.references.push(constant),
+                    None => {}
+                }
+            }
         }
     }
 
     fn jump(&mut self, object: &ObjectFile, from: u64, target: u64) {
-        let Some(range) = extent::range(object, target) else { return };
+        let Some(range) = extent::known_range(object, target) else { return };
         if !range.contains(&from) && extent::is_fragment(object, range.start) {
             self.jumps.entry(range.start).or_insert(from);
         }
@@ -85,6 +115,10 @@ fn constant(op: &Op) -> Option<u64> {
     }
 }
 
-fn is_data(object: &ObjectFile, address: u64) -> bool {
-    object.segments().iter().any(|segment| !segment.executable && segment.contains(address))
+fn code_sections(object: &ObjectFile) -> Vec<u64> {
+    let Some(elf) = parse(object.content()) else { return Vec::new() };
+    elf.sections()
+        .filter(|section| section.kind() == SectionKind::Text)
+        .map(|section| section.address())
+        .collect()
 }

@@ -258,17 +258,15 @@ impl Resolver<'_, '_> {
         largest: u64,
     ) -> Option<Table> {
         let expressions = &reached.state.expressions;
-        let index = [constraint.value, whole_of(expressions, constraint.value)];
-        if !evaluation.parts().iter().any(|part| index.contains(part)) {
+        let index = Index::new(expressions, constraint.value);
+        if !evaluation.parts().iter().any(|part| index.value(*part, 0).is_some()) {
             return None;
         }
         let same = |other: &&Constraint| other.value == constraint.value;
         let all: Vec<&Constraint> = reached.state.constraints.iter().filter(same).collect();
         let mut cases = Vec::new();
         for value in (0..=largest).filter(|value| all.iter().all(|one| one.allows(*value))) {
-            let given = |id: Id| {
-                if index.contains(&id) { Some(value) } else { reached.known.get(&id).copied() }
-            };
+            let given = |id: Id| index.value(id, value).or_else(|| reached.known.get(&id).copied());
             let target = evaluation.value(&given).filter(|target| self.is_target(*target))?;
             cases.push((switched(expressions, constraint.value, value), target));
         }
@@ -387,6 +385,30 @@ fn merge(table: &mut Option<Table>, found: Table) {
     let known: std::collections::HashSet<(i64, u64)> = table.cases.iter().copied().collect();
     table.cases.extend(found.cases.into_iter().filter(|case| !known.contains(case)));
     table.default = table.default.or(found.default);
+}
+
+/// The expressions that have a known value when an index has.
+struct Index {
+    /// The index itself, and what it is the low bytes of.
+    same: [Id; 2],
+    /// What the index is the sum of with a constant, and the constant. An address that is computed from the
+    /// index has no other trace of it.
+    base: Option<(Id, u64)>,
+}
+
+impl Index {
+    fn new(expressions: &Expressions, index: Id) -> Index {
+        let (base, offset) = expressions.split(index);
+        Index { same: [index, whole_of(expressions, index)], base: (base != index).then_some((base, offset)) }
+    }
+
+    fn value(&self, id: Id, index: u64) -> Option<u64> {
+        match self.base {
+            _ if self.same.contains(&id) => Some(index),
+            Some((base, offset)) if base == id => Some(index.wrapping_sub(offset)),
+            _ => None,
+        }
+    }
 }
 
 /// What an expression is the low bytes of. An index whose low half was compared is used as a whole where the
