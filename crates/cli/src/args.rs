@@ -91,6 +91,40 @@ pub enum Dump {
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),
+    /// The statements of a function or of an initialised variable: lines, addresses, text
+    #[command(override_usage = "whydunit dump statements [OPTIONS] -- PROGRAM SYMBOL")]
+    Statements(DumpStatements),
+}
+
+#[derive(Debug, Args)]
+pub struct DumpStatements {
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub function: DumpFunction,
+}
+
+/// How a program is looked at: where its sources are, and which code is under suspicion.
+#[derive(Debug, Args)]
+pub struct ViewArguments {
+    /// Look for sources under NEW that were compiled under OLD (repeatable)
+    ///
+    /// Of several that fit, the one with the longest OLD counts.
+    #[arg(long, value_name = "OLD=NEW")]
+    pub source_map: Vec<String>,
+
+    /// Trust code whose object or source file fits this pattern (repeatable)
+    ///
+    /// A pattern stands for the end of a path or for a directory with all that is in it:
+    /// util.c, 'lib/*.c', /home/me/vendor. Libraries and headers of the system are trusted
+    /// anyway, and so is code without debug information, unless it is the program itself.
+    #[arg(long, verbatim_doc_comment, value_name = "GLOB")]
+    pub trust: Vec<String>,
+
+    /// Suspect code whose object or source file fits this pattern, whatever else says that
+    /// it is trusted (repeatable)
+    #[arg(long, verbatim_doc_comment, value_name = "GLOB")]
+    pub suspect: Vec<String>,
 }
 
 #[derive(Debug, Args)]

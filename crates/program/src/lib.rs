@@ -14,6 +14,9 @@ mod mapping;
 mod object_file;
 mod program;
 mod read_file;
+mod scope;
+mod source;
+mod statements;
 mod symbols;
 mod unwind;
 
@@ -23,5 +26,8 @@ pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
 pub use program::{Function, Location, Program};
 pub use read_file::read_file;
+pub use scope::{Scope, ScopeError, Trust, TrustReason};
+pub use source::{Clause, SourceMap, SourceMapError, Warning};
+pub use statements::{Part, PlacedStmt, Span, Stmt};
 pub use symbols::{FoundSymbol, SymbolError};
 pub use unwind::{Backtrace, End, Frame, Registers, Rule};

@@ -16,6 +16,7 @@ use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
 use crate::read_file;
+use crate::statements::Tables;
 use crate::symbols::SymbolTable;
 
 /// Real objects have fewer than ten; every question walks all of them.
@@ -51,6 +52,7 @@ pub(crate) struct ObjectFile {
     symbols: OnceCell<SymbolTable>,
     debug_info: OnceCell<Option<DebugInfo>>,
     call_frames: OnceCell<CallFrames>,
+    pub statements: Tables,
 }
 
 impl ObjectFile {
@@ -65,6 +67,7 @@ impl ObjectFile {
             symbols: OnceCell::new(),
             debug_info: OnceCell::new(),
             call_frames: OnceCell::new(),
+            statements: Tables::default(),
         }
     }
 

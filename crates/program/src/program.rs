@@ -1,6 +1,6 @@
 //! The objects of one guest together, and the questions that can be asked about them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use machine::Backing;
@@ -9,6 +9,8 @@ use crate::demangle::demangle;
 use crate::lines::{self, Position, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
 use crate::object_file::ObjectFile;
+use crate::source::Sources;
+use crate::statements::Tables;
 use crate::symbols::{self, FoundSymbol, SymbolError};
 use crate::unwind::{self, Backtrace, Memory, Registers};
 
@@ -52,12 +54,13 @@ pub struct Program {
     objects: Vec<ObjectFile>,
     /// Sorted by start, without overlaps.
     mappings: Vec<Placed>,
+    pub(crate) sources: Sources,
 }
 
 impl Program {
     /// From the mappings of a running guest. Load addresses follow from the mappings.
     pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
-        let mut program = Program { objects: Vec::new(), mappings: Vec::new() };
+        let mut program = Program { objects: Vec::new(), mappings: Vec::new(), sources: Sources::default() };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
         for Mapping { start, end, file_offset, path, content } in mappings {
             let same_path = by_path.entry(path.clone()).or_default();
@@ -101,7 +104,11 @@ impl Program {
             })
             .collect();
         mappings.sort_by_key(|mapping| mapping.start);
-        (!mappings.is_empty()).then(|| Program { objects: vec![object], mappings })
+        (!mappings.is_empty()).then(|| Program {
+            objects: vec![object],
+            mappings,
+            sources: Sources::default(),
+        })
     }
 
     pub fn locate(&self, address: u64) -> Location {
@@ -165,5 +172,18 @@ impl Program {
         let mapping = mapping::at(&self.mappings, address)?;
         let object = &self.objects[mapping.file];
         Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
+    }
+
+    /// The objects in the order of their first mappings.
+    pub(crate) fn objects_by_address(&self) -> impl Iterator<Item = &ObjectFile> {
+        let mut seen = BTreeSet::new();
+        let files = self.mappings.iter().filter(move |mapping| seen.insert(mapping.file));
+        files.filter_map(|mapping| self.objects.get(mapping.file))
+    }
+
+    pub(crate) fn forget_statements(&mut self) {
+        for object in &mut self.objects {
+            object.statements = Tables::default();
+        }
     }
 }
