@@ -135,7 +135,8 @@ fn is_statement(kind: &str, field: &str, parent: &str) -> bool {
     match parent {
         // The condition of the directive, and the name of the language.
         _ if BLOCKS.contains(&parent) => !matches!(field, "name" | "condition" | "value"),
-        "closure_expression" | "lambda_expression" => false,
+        // Parts of an expression, though they have the names of bodies.
+        "closure_expression" | "lambda_expression" | "conditional_expression" | "struct_expression" => false,
         "case_statement" | "labeled_statement" | "else_clause" | "attributed_statement" => {
             kind.ends_with("_statement") || kind == "declaration"
         }

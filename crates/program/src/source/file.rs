@@ -93,7 +93,8 @@ fn in_one_line(text: &str) -> String {
         let line = line.trim();
         let line = line.strip_suffix('\\').unwrap_or(line).trim();
         if !line.is_empty() {
-            if !joined.is_empty() {
+            let clings = line.starts_with(['.', ',', ';', ')', ']']) || joined.ends_with(['(', '[']);
+            if !joined.is_empty() && !clings {
                 joined.push(' ');
             }
             joined.push_str(line);

@@ -14,4 +14,5 @@ pub(crate) use file::SourceFile;
 pub(crate) use files::Sources;
 pub use map::{SourceMap, SourceMapError};
 pub use syntax::Clause;
+pub(crate) use syntax::Loop;
 pub use warning::Warning;

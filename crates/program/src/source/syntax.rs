@@ -71,13 +71,15 @@ impl Loop {
         }
     }
 
-    /// Which clause the code at a place of the text belongs to. Compilers put the jumps that make the loop at its
-    /// keyword, and clang even the branch of the condition.
+    /// The clause that a place of the text is in; `None` at the keyword and the punctuation.
     pub fn clause_at(&self, offset: usize) -> Option<Clause> {
         let holds = |clause: &Clause| self.clause(*clause).is_some_and(|range| range.contains(&offset));
-        let clauses = [Clause::Initialiser, Clause::Condition, Clause::Step];
-        let found = clauses.into_iter().find(holds);
-        found.or_else(|| self.header.contains(&offset).then_some(Clause::Condition))
+        [Clause::Initialiser, Clause::Condition, Clause::Step].into_iter().find(holds)
+    }
+
+    /// Where a clause begins, or the loop when the clause is empty.
+    pub fn start_of(&self, clause: Clause) -> usize {
+        self.clause(clause).map_or(self.header.start, |range| range.start)
     }
 }
 

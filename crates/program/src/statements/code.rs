@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::lines::{self, SourceFrame};
+use crate::statements::clauses::{self, LoopPlace};
 use crate::statements::functions::{self, FunctionCode};
 use crate::statements::{Part, PlacedStmt, Stmt, View, columns};
 
@@ -32,12 +33,12 @@ struct FunctionTable {
 }
 
 /// A stretch of code with one source position.
-struct Row {
-    range: Range<u64>,
-    function: Option<Arc<str>>,
-    file: Arc<str>,
-    line: u32,
-    column: Option<u32>,
+pub(super) struct Row {
+    pub range: Range<u64>,
+    pub function: Option<Arc<str>>,
+    pub file: Arc<str>,
+    pub line: u32,
+    pub column: Option<u32>,
 }
 
 impl View<'_> {
@@ -52,7 +53,7 @@ impl View<'_> {
         let mut chain: Vec<Stmt> = self.statement_at(address).into_iter().collect();
         let frames = lines::frames(self.info, address);
         let calls = frames.into_iter().skip(1).filter_map(|frame| self.row(address..address, frame));
-        chain.extend(calls.map(|row| self.statement(&row, &BTreeSet::new())));
+        chain.extend(calls.map(|row| self.statement(&row, clauses::place(self, &row), &BTreeSet::new())));
         chain
     }
 
@@ -128,10 +129,12 @@ impl View<'_> {
             self.rows(range, bounds, &mut rows);
         }
         let loops = self.lines_like_loops(&rows);
+        let mut places: Vec<_> = rows.iter().map(|row| clauses::place(self, row)).collect();
+        clauses::find_steps(&mut places);
         let mut table = FunctionTable::default();
         let mut known: BTreeMap<Stmt, usize> = BTreeMap::new();
-        for row in rows {
-            let stmt = self.statement(&row, &loops);
+        for (row, place) in rows.into_iter().zip(places) {
+            let stmt = self.statement(&row, place, &loops);
             let index = *known.entry(stmt).or_insert_with_key(|stmt| {
                 table.statements.push(stmt.clone());
                 table.statements.len() - 1
@@ -181,31 +184,18 @@ impl View<'_> {
         Some(Row { range, function, file, line: position.line, column: position.column })
     }
 
-    /// The statement at a position; `loops` are lines whose columns are told apart for want of the source.
-    fn statement(&self, row: &Row, loops: &BTreeSet<(Arc<str>, u32)>) -> Stmt {
-        let (line, part) = self.clause(row).unwrap_or_else(|| {
-            let is_loop = loops.contains(&(row.file.clone(), row.line));
-            let column = row.column.filter(|_| is_loop);
-            (row.line, column.map_or(Part::Line, |column| Part::Clause { column, clause: None }))
-        });
-        Stmt {
-            object: self.object.path.clone(),
-            file: row.file.clone(),
-            line,
-            part,
-            function: row.function.clone(),
-        }
-    }
-
-    /// The clause of a `for` that a position is in, by the source. A clause is where it begins.
-    fn clause(&self, row: &Row) -> Option<(u32, Part)> {
-        let file = self.sources.file(&row.file, &self.object.path)?;
-        let offset = file.offset(row.line, row.column?)?;
-        let found = file.syntax()?.loop_at(offset)?;
-        let clause = found.clause_at(offset)?;
-        let start = found.clause(clause).map_or(found.header.start, |range| range.start);
-        let (line, column) = file.position(start);
-        Some((line, Part::Clause { column, clause: Some(clause) }))
+    /// The statement of a row; `loops` are lines whose columns are told apart for want of the source.
+    fn statement(&self, row: &Row, place: Option<LoopPlace>, loops: &BTreeSet<(Arc<str>, u32)>) -> Stmt {
+        let (line, part) = place.map_or_else(
+            || {
+                let is_loop = loops.contains(&(row.file.clone(), row.line));
+                let column = row.column.filter(|_| is_loop);
+                (row.line, column.map_or(Part::Line, |column| Part::Clause { column, clause: None }))
+            },
+            LoopPlace::part,
+        );
+        let (object, file) = (self.object.path.clone(), row.file.clone());
+        Stmt { object, file, line, part, function: row.function.clone() }
     }
 
     /// The lines of missing sources that look like those of a `for`.

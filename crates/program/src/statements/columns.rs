@@ -4,22 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The lines of a function whose code comes as that of a `for` does. `rows` are lines and columns, by address.
 ///
-/// After the loop's body the code is back on its line, first at the step, which is the rightmost column of all, then at a column to the left of
-/// it: the condition, or the keyword. A `while` comes back at its condition, from left to right. Where this
-/// is mistaken, sub-expressions of one line count as statements of their own; nothing is put together that is apart.
+/// Before the loop's body comes the initialiser and at last the keyword, which is to the left of it. After the body the
+/// code is back on its line, first at the step, which is the rightmost column of all, then to the left of it, at the
+/// condition or the keyword. A `for` without an initialiser looks like a `while` and is not told apart; where a line is
+/// taken for a `for` by mistake, its sub-expressions count as statements of their own.
 pub(super) fn lines_like_loops(rows: &[(u32, u32)]) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
-    // The rightmost column of each line so far.
-    let mut rightmost: BTreeMap<u32, u32> = BTreeMap::new();
+    // The rightmost column of each line that may have begun a loop.
+    let mut begun: BTreeMap<u32, u32> = BTreeMap::new();
     for run in rows.chunk_by(|a, b| a.0 == b.0) {
-        let Some((line, first)) = run.first().copied() else { continue };
-        let most = run.iter().map(|(_, column)| *column).max().unwrap_or(0);
-        let goes_left = run.iter().any(|(_, column)| *column < first && *column > 0);
-        if rightmost.get(&line).is_some_and(|before| first > *before) && first == most && goes_left {
+        let (Some((line, first)), Some((_, last))) = (run.first().copied(), run.last().copied()) else {
+            continue;
+        };
+        let columns = || run.iter().map(|(_, column)| *column);
+        let is_rightmost = columns().all(|column| column <= first);
+        let is_leftmost = columns().all(|column| column >= last);
+        if begun.get(&line).is_some_and(|before| first > *before) && is_rightmost && last < first {
             found.insert(line);
         }
-        let entry = rightmost.entry(line).or_insert(0);
-        *entry = most.max(*entry);
+        if is_leftmost && 0 < last && last < first {
+            begun.insert(line, columns().max().unwrap_or(first));
+        }
     }
     found
 }
@@ -40,9 +45,12 @@ mod tests {
     fn other_statements_are_not_taken_for_loops() {
         let while_by_gcc = [(7, 11), (8, 9), (7, 14), (7, 20), (9, 1)];
         let while_by_clang = [(7, 12), (7, 14), (7, 5), (8, 9), (7, 5), (9, 1)];
+        let while_of_increment = [(4, 11), (5, 9), (4, 17), (4, 12), (6, 11)];
         let call_over_lines = [(3, 5), (4, 12), (3, 5), (5, 1)];
         let no_columns = [(14, 0), (15, 0), (14, 0), (16, 0)];
-        for rows in [&while_by_gcc[..], &while_by_clang, &call_over_lines, &no_columns, &[]] {
+        for rows in
+            [&while_by_gcc[..], &while_by_clang, &while_of_increment, &call_over_lines, &no_columns, &[]]
+        {
             assert!(lines_like_loops(rows).is_empty(), "{rows:?}");
         }
     }

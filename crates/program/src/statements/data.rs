@@ -16,7 +16,7 @@ use crate::statements::{Part, PlacedStmt, Stmt, View};
 /// So many variables before an address are asked whether they reach it; real ones do not overlap.
 const MOST_BEFORE: usize = 8;
 
-/// So many elements of one variable are listed.
+/// So many elements and stray bytes of one variable are listed.
 const MOST_LISTED: usize = 65_536;
 
 #[derive(Default)]
@@ -49,18 +49,19 @@ impl View<'_> {
         let Some((index, _)) = self.variable_at(address) else { return found };
         let Some((variable, declared)) = self.variable(index).zip(self.declared(index)) else { return found };
         let mut offset = 0;
-        while offset < declared.shape.size && found.len() < MOST_LISTED {
+        for _ in 0..MOST_LISTED {
+            if offset >= declared.shape.size {
+                break;
+            }
             let Some((stmt, bytes)) = self.statement_of_byte(index, offset) else { break };
-            offset = bytes.end.max(offset.saturating_add(1));
-            let range =
-                variable.address.saturating_add(bytes.start)..variable.address.saturating_add(bytes.end);
-            match found.last_mut() {
-                Some(last) if last.stmt == stmt => {
-                    if let Some(end) = last.ranges.last_mut() {
-                        end.end = range.end.max(end.end);
-                    }
-                }
-                _ => found.push(PlacedStmt { stmt, ranges: vec![range] }),
+            let is_padding = declared.shape.is_padding(offset);
+            offset = bytes.end;
+            let address = |offset| variable.address.saturating_add(offset);
+            let range = address(bytes.start)..address(bytes.end);
+            match found.last_mut().filter(|last| last.stmt == stmt).and_then(|last| last.ranges.last_mut()) {
+                _ if is_padding => {}
+                Some(last) => last.end = range.end,
+                None => found.push(PlacedStmt { stmt, ranges: vec![range] }),
             }
         }
         found
@@ -79,7 +80,7 @@ impl View<'_> {
         let index = self.variables().list.iter().position(is_it)?;
         let declared = self.declared(index)?;
         let Declaration::Initialised(initialiser) = &declared.declaration else { return None };
-        let (text, _) = initialiser.of(&declared.shape.path_named(element)?)?;
+        let (text, _) = initialiser.of(&declared.shape, &declared.shape.path_named(element)?)?;
         Some(text)
     }
 
@@ -87,22 +88,23 @@ impl View<'_> {
     fn statement_of_byte(&self, index: usize, offset: u64) -> Option<(Stmt, Range<u64>)> {
         let variable = self.variable(index)?;
         let declared = self.declared(index)?;
-        let path = declared.shape.path_to(offset);
+        let smallest = declared.shape.path_to(offset);
         let (line, path) = match &declared.declaration {
             Declaration::NotInitialised => return None,
             Declaration::Unknown if !self.is_in_file(variable.address) => return None,
-            Declaration::Unknown => (variable.line, path),
+            Declaration::Unknown => (variable.line, smallest.clone()),
             Declaration::Initialised(initialiser) => {
-                let (text, path) = initialiser.of(&path)?;
+                let (text, path) = initialiser.of(&declared.shape, &smallest)?;
                 (self.source_of(variable)?.position(text.start).0, path)
             }
         };
+        // Bit-fields share bytes with others, of which the next byte may hold none.
+        let is_shared = path == smallest && declared.shape.at(&path).is_some_and(Shape::is_structure);
         let element = Arc::from(declared.shape.name_of(&path));
-        let bytes = declared
-            .shape
-            .range_of(&path)
-            .filter(|bytes| bytes.start == offset)
-            .unwrap_or(offset..offset.saturating_add(1));
+        let bytes = match declared.shape.range_of(&path) {
+            Some(bytes) if bytes.start == offset && !is_shared => bytes,
+            _ => offset..offset.saturating_add(1),
+        };
         let part = Part::Initialiser { variable: variable.name.clone(), element };
         let (object, function) = (self.object.path.clone(), variable.function.clone());
         Some((Stmt { object, file: variable.file.clone(), line, part, function }, bytes))

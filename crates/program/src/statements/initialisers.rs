@@ -4,6 +4,7 @@
 //! decide (text that a macro stands for, conditional text, an index that is not known here) is given up, and the declaration
 //! counts as a whole.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tree_sitter::Node;
@@ -22,6 +23,10 @@ const MOST_DECLARATORS: usize = 32;
 pub(super) struct Initialiser {
     /// In the order of the text, each list before what is in it.
     items: Vec<Item>,
+    /// The items for parts of one part of the variable, by its index.
+    by_first: BTreeMap<u64, Vec<usize>>,
+    /// All other items.
+    others: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,14 +77,32 @@ impl Declaration {
 impl Initialiser {
     /// The text that gives a part its value, and the part that this text is about, which can be larger: a string is one
     /// initialiser. A part that is not mentioned gets the text of the list that leaves it out.
-    pub fn of(&self, path: &[u64]) -> Option<(Range<usize>, Path)> {
+    pub fn of(&self, shape: &Shape, path: &[u64]) -> Option<(Range<usize>, Path)> {
+        // One member of a union stands for all of it.
+        let is_union = shape.at(path).is_some_and(Shape::is_union);
         let gives = |item: &&Item| {
-            item.path.len() <= path.len()
+            (is_union || item.path.len() <= path.len())
                 && item.path.iter().zip(path).all(|(range, index)| range.contains(index))
         };
-        let item = self.items.iter().rfind(gives)?;
-        let length = if item.is_list { path.len() } else { item.path.len() };
+        let first = path.first().and_then(|first| self.by_first.get(first));
+        let last = |indices: &[usize]| {
+            indices.iter().rev().copied().find(|index| self.items.get(*index).as_ref().is_some_and(gives))
+        };
+        let index = last(first.map_or(&[][..], Vec::as_slice)).max(last(&self.others))?;
+        let item = self.items.get(index)?;
+        let length = if item.is_list { path.len() } else { item.path.len().min(path.len()) };
         Some((item.text.clone(), path.get(..length)?.to_vec()))
+    }
+
+    fn push(&mut self, item: Item) {
+        let index = self.items.len();
+        match item.path.first() {
+            Some(first) if first.end == first.start.saturating_add(1) => {
+                self.by_first.entry(first.start).or_default().push(index);
+            }
+            _ => self.others.push(index),
+        }
+        self.items.push(item);
     }
 
     /// How many elements of the outermost array are mentioned, up to the last one.
@@ -107,7 +130,7 @@ impl Reading<'_> {
             return None;
         }
         let is_list = value.kind() == "initializer_list";
-        self.found.items.push(Item { path: path.to_vec(), text, is_list });
+        self.found.push(Item { path: path.to_vec(), text, is_list });
         if is_list { self.list(shape, path, value) } else { Some(()) }
     }
 

@@ -1,5 +1,6 @@
 //! Statements: from code and initialised data to the places of the source that people speak of.
 
+mod clauses;
 mod code;
 mod columns;
 mod data;

@@ -64,6 +64,14 @@ impl Shape {
         path.iter().try_fold(self, |shape, index| shape.part(*index))
     }
 
+    pub fn is_union(&self) -> bool {
+        matches!(self.kind, Kind::Record { is_union: true, .. })
+    }
+
+    pub fn is_structure(&self) -> bool {
+        matches!(self.kind, Kind::Record { is_union: false, .. })
+    }
+
     /// Whether a string literal can initialise it.
     pub fn is_text(&self) -> bool {
         match &self.kind {
@@ -97,26 +105,46 @@ impl Shape {
         }
     }
 
-    /// A part by name as the source has it: `[2].name`.
+    /// Whether no part has the byte at `offset`.
+    pub fn is_padding(&self, offset: u64) -> bool {
+        let path = self.path_to(offset);
+        let (Some(shape), Some(bytes)) = (self.at(&path), self.range_of(&path)) else { return false };
+        match &shape.kind {
+            Kind::Record { members, is_union: false } => {
+                let offset = offset.saturating_sub(bytes.start);
+                !members.iter().any(|member| member.bytes.contains(&offset))
+            }
+            _ => false,
+        }
+    }
+
+    /// A part by name as the source has it: `[2].name`. An anonymous part is called by what is first in it.
     pub fn name_of(&self, path: &[u64]) -> String {
         let mut name = String::new();
         let mut shape = self;
+        let mut is_anonymous = false;
         for index in path {
+            let Some(part) = shape.part(*index) else { break };
+            is_anonymous = false;
             match &shape.kind {
                 Kind::Array { .. } => name.push_str(&format!("[{index}]")),
-                Kind::Record { members, .. } => {
-                    let member = usize::try_from(*index).ok().and_then(|index| members.get(index));
-                    if let Some(member) = member.and_then(|member| member.name.as_deref()) {
-                        name.push('.');
-                        name.push_str(member);
-                    }
-                }
+                Kind::Record { .. } => match shape.member_name(*index) {
+                    Some(member) => name.push_str(&format!(".{member}")),
+                    None => is_anonymous = true,
+                },
                 Kind::Scalar { .. } => {}
             }
-            let Some(part) = shape.part(*index) else { break };
             shape = part;
         }
+        if is_anonymous && shape.parts() > 0 {
+            name.push_str(&shape.name_of(&[0]));
+        }
         name
+    }
+
+    fn member_name(&self, index: u64) -> Option<&str> {
+        let Kind::Record { members, .. } = &self.kind else { return None };
+        members.get(usize::try_from(index).ok()?)?.name.as_deref()
     }
 
     /// The bytes of a part.

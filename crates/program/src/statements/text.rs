@@ -31,12 +31,12 @@ impl Program {
     }
 }
 
+/// A clause is known by where it begins; an empty one by its loop.
 fn clause(file: &SourceFile, stmt: &Stmt, column: u32) -> Option<Range<usize>> {
     let offset = file.offset(stmt.line, column)?;
     let found = file.syntax()?.loop_at(offset)?;
-    let clause = found.clause_at(offset)?;
-    let header = || found.header.clone();
-    Some(found.clause(clause).cloned().unwrap_or_else(header))
+    let range = found.clause_at(offset).and_then(|clause| found.clause(clause));
+    Some(range.unwrap_or(&found.header).clone())
 }
 
 /// From the first to the last statement that touches a line.
