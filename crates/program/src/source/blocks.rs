@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use crate::source::syntax::Loop;
+use crate::source::syntax::{Language, Loop};
 
 /// Nodes whose children are statements.
 const BLOCKS: [&str; 14] = [
@@ -41,8 +41,9 @@ pub(crate) struct Pieces {
 }
 
 /// Walks the tree without recursion, since its depth is the text's to choose.
-pub(super) fn pieces(tree: &Tree, content: &[u8]) -> Pieces {
-    let mut walk = Walk { content, open: Vec::new(), parents: Vec::new(), found: Pieces::default() };
+pub(super) fn pieces(language: Language, tree: &Tree, content: &[u8]) -> Pieces {
+    let mut walk =
+        Walk { language, content, open: Vec::new(), parents: Vec::new(), found: Pieces::default() };
     let mut cursor = tree.walk();
     loop {
         walk.enter(&cursor);
@@ -63,6 +64,7 @@ pub(super) fn pieces(tree: &Tree, content: &[u8]) -> Pieces {
 }
 
 struct Walk<'a> {
+    language: Language,
     content: &'a [u8],
     /// What is left of the statements around the current node, the innermost last.
     open: Vec<Range<usize>>,
@@ -85,9 +87,12 @@ impl Walk<'_> {
         }
         let parent = self.parents.last().copied().unwrap_or_default();
         let field = cursor.field_name().unwrap_or_default();
-        let is_block = BLOCKS.contains(&kind);
+        // Only classes have code between their members.
+        let is_data = kind == "field_declaration_list" && self.language == Language::C;
+        let is_block = BLOCKS.contains(&kind) && !is_data;
         let is_clause = parent == "for_statement" && matches!(field, "initializer" | "condition" | "update");
-        let is_statement = is_statement(kind, field, parent);
+        let is_member = parent == "field_declaration_list" && self.language == Language::C;
+        let is_statement = !is_data && !is_member && is_statement(kind, field, parent);
         if is_block || is_clause || is_statement {
             self.cut(node.byte_range());
         }
@@ -158,8 +163,9 @@ fn for_loop(node: Node<'_>, content: &[u8]) -> Loop {
     };
     let body = node.child_by_field_name("body");
     let end = body.map_or(node.end_byte(), |body| body.start_byte());
+    let header = content.get(node.start_byte()..end).unwrap_or_default().trim_ascii_end();
     Loop {
-        header: node.start_byte()..end,
+        header: node.start_byte()..node.start_byte() + header.len(),
         initialiser: clause("initializer"),
         condition: clause("condition"),
         step: clause("update"),

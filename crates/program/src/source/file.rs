@@ -93,7 +93,9 @@ fn in_one_line(text: &str) -> String {
         let line = line.trim();
         let line = line.strip_suffix('\\').unwrap_or(line).trim();
         if !line.is_empty() {
-            let clings = line.starts_with(['.', ',', ';', ')', ']']) || joined.ends_with(['(', '[']);
+            // Calls that are chained, and what closes; but a designator follows a brace or a comma.
+            let is_chained = line.starts_with('.') && !joined.ends_with(['{', ',']);
+            let clings = is_chained || line.starts_with([',', ';', ')', ']']) || joined.ends_with(['(', '[']);
             if !joined.is_empty() && !clings {
                 joined.push(' ');
             }

@@ -1,16 +1,22 @@
 //! How the text of a source file is built up: which stretches of it are one statement, the clauses of its `for`
 //! loops, its comments.
 
+use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::source::blocks::{self, Pieces};
 
-/// The parser reports progress after a fixed amount of work. Well-formed text takes a report for about every 20 bytes;
-/// text that is made to be hard is given up.
-const REPORTS_PER_BYTE: usize = 2;
-const FIRST_REPORTS: usize = 10_000;
+/// Work is counted in the parser's reports of progress and the pieces of text that it asks for. Well-formed text takes one for
+/// about 90 bytes; text that is made to be hard is given up.
+const FIRST_WORK: usize = 10_000;
+const BYTES_A_WORK: usize = 8;
+const PIECE: usize = 4096;
+
+/// The last resort, for text on which little work takes long.
+const LONGEST_TIME: Duration = Duration::from_secs(20);
 
 /// Text larger than this is not parsed: a tree takes twenty times the memory of its text.
 const LARGEST: usize = 16 << 20;
@@ -95,7 +101,7 @@ impl Syntax {
             return None;
         }
         let tree = parse(language, content)?;
-        let pieces = blocks::pieces(&tree, content);
+        let pieces = blocks::pieces(language, &tree, content);
         Some(Syntax { tree, pieces })
     }
 
@@ -125,14 +131,23 @@ impl Syntax {
 fn parse(language: Language, content: &[u8]) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&language.grammar()).ok()?;
-    let most = FIRST_REPORTS.saturating_add(content.len().saturating_mul(REPORTS_PER_BYTE));
-    let mut reports = 0usize;
+    let most = FIRST_WORK.saturating_add(content.len() / BYTES_A_WORK);
+    let started = Instant::now();
+    let work = Cell::new(0usize);
     let mut progress = |_: &tree_sitter::ParseState| {
-        reports += 1;
-        if reports > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        work.set(work.get() + 1);
+        let goes_on = work.get() <= most && started.elapsed() < LONGEST_TIME;
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let mut read = |offset: usize, _| {
+        work.set(work.get() + 1);
+        let rest = content.get(offset..).filter(|_| work.get() <= most).unwrap_or_default();
+        rest.get(..PIECE).unwrap_or(rest)
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    parser.parse_with_options(&mut |offset, _| content.get(offset..).unwrap_or_default(), None, Some(options))
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    // A text whose end was cut off is not the file's.
+    tree.filter(|_| work.get() <= most)
 }
 
 #[cfg(test)]

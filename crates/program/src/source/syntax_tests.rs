@@ -146,8 +146,8 @@ fn clauses_of_a_for_are_found_by_place() {
         of("step", "i++"),
         of("loop", ""),
         of("loop", ""),
+        None,
         of("loop", ""),
-        of("initialiser", "a = 1, b = 2"),
         of("initialiser", "a = 1, b = 2"),
         of("step", "g(a, b)"),
         of("step", "g(a, b)"),
@@ -159,12 +159,15 @@ fn clauses_of_a_for_are_found_by_place() {
 
 #[test]
 fn hard_text_is_given_up_or_cut_without_harm() {
+    let started = std::time::Instant::now();
     for text in [
         "(".repeat(200_000),
         "{".repeat(200_000),
-        "for(;;)".repeat(20_000),
-        "if(a)b;else ".repeat(20_000),
+        "for(;;)".repeat(5_000),
+        "if(a)b;else ".repeat(5_000),
         "\0\u{1}\u{fffd}<<".repeat(9_000),
+        "r#\"".repeat(50_000),
+        "a<".repeat(20_000),
     ] {
         for language in [Language::C, Language::Cpp, Language::Rust] {
             if let Some(syntax) = Syntax::new(language, text.as_bytes()) {
@@ -173,6 +176,7 @@ fn hard_text_is_given_up_or_cut_without_harm() {
             }
         }
     }
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
 #[test]

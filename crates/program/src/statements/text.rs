@@ -39,8 +39,21 @@ fn clause(file: &SourceFile, stmt: &Stmt, column: u32) -> Option<Range<usize>> {
     Some(range.unwrap_or(&found.header).clone())
 }
 
-/// From the first to the last statement that touches a line.
+/// From the first to the last statement that touches a line, and the braces on this line that close what was opened.
 fn statements(file: &SourceFile, line: &Range<usize>) -> Option<Range<usize>> {
     let touching = file.syntax()?.statements(line);
-    Some(touching.first()?.start..touching.last()?.end)
+    let (start, end) = (touching.first()?.start, touching.last()?.end);
+    let text = file.content().get(start..end)?;
+    let count = |wanted: u8| text.iter().filter(|byte| **byte == wanted).count();
+    let mut open = count(b'{').saturating_sub(count(b'}'));
+    let rest = file.content().get(end..line.end.max(end))?;
+    let mut closed = 0;
+    for (at, byte) in rest.iter().enumerate() {
+        match byte {
+            b'}' if open > 0 => (open, closed) = (open - 1, at + 1),
+            b' ' | b'\t' => {}
+            _ => break,
+        }
+    }
+    Some(start..end + closed)
 }

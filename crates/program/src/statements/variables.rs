@@ -310,12 +310,21 @@ impl Units<'_> {
     fn member(&self, unit: usize, entry: &Entry<'_>, depth: usize, parts: &mut usize) -> Option<Member> {
         let number = |at| entry.attr_value(at).ok().flatten().and_then(|value| value.udata_value());
         let shape = self.shape_of(unit, &entry.attr_value(gimli::DW_AT_type).ok()??, depth, parts)?;
-        let bytes = match (number(gimli::DW_AT_data_bit_offset), number(gimli::DW_AT_bit_size)) {
-            (Some(offset), Some(size)) => offset / 8..offset.checked_add(size)?.div_ceil(8),
-            _ => {
-                let start = number(gimli::DW_AT_data_member_location).unwrap_or(0);
-                start..start.checked_add(shape.size)?
+        let start = number(gimli::DW_AT_data_member_location).unwrap_or(0);
+        let bytes = match number(gimli::DW_AT_bit_size) {
+            Some(size) => {
+                let first = match number(gimli::DW_AT_data_bit_offset) {
+                    Some(offset) => offset,
+                    // Until DWARF 4, counted from the top of what the member is stored in.
+                    None => {
+                        let stored = number(gimli::DW_AT_byte_size).unwrap_or(shape.size);
+                        let after = number(gimli::DW_AT_bit_offset)?.checked_add(size)?;
+                        start.checked_add(stored)?.checked_mul(8)?.checked_sub(after)?
+                    }
+                };
+                first / 8..first.checked_add(size)?.div_ceil(8)
             }
+            None => start..start.checked_add(shape.size)?,
         };
         Some(Member { name: self.name(unit, entry), bytes, shape: Arc::new(shape) })
     }
