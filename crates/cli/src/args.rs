@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+use program::{Scope, ScopeError, SourceMap, SourceMapError};
+
 use crate::exit_code;
 
 /// Answers why a run failed, by running the program again in a deterministic machine.
@@ -110,7 +112,7 @@ pub struct ViewArguments {
     /// Look for sources under NEW that were compiled under OLD (repeatable)
     ///
     /// Of several that fit, the one with the longest OLD counts.
-    #[arg(long, value_name = "OLD=NEW")]
+    #[arg(long, value_name = "OLD=NEW", value_parser = source_rule)]
     pub source_map: Vec<String>,
 
     /// Trust code whose object or source file fits this pattern (repeatable)
@@ -118,12 +120,12 @@ pub struct ViewArguments {
     /// A pattern stands for the end of a path or for a directory with all that is in it:
     /// util.c, 'lib/*.c', /home/me/vendor. Libraries and headers of the system are trusted
     /// anyway, and so is code without debug information, unless it is the program itself.
-    #[arg(long, verbatim_doc_comment, value_name = "GLOB")]
+    #[arg(long, verbatim_doc_comment, value_name = "GLOB", value_parser = pattern)]
     pub trust: Vec<String>,
 
     /// Suspect code whose object or source file fits this pattern, whatever else says that
     /// it is trusted (repeatable)
-    #[arg(long, verbatim_doc_comment, value_name = "GLOB")]
+    #[arg(long, verbatim_doc_comment, value_name = "GLOB", value_parser = pattern)]
     pub suspect: Vec<String>,
 }
 
@@ -151,6 +153,14 @@ fn environment_entry(text: OsString) -> Result<EnvironmentEntry, &'static str> {
         }
         _ => Err("it has the form NAME=VALUE"),
     }
+}
+
+fn source_rule(text: &str) -> Result<String, SourceMapError> {
+    SourceMap::default().add(text).map(|()| text.to_owned())
+}
+
+fn pattern(text: &str) -> Result<String, ScopeError> {
+    Scope::new(&[text.to_owned()], &[]).map(|_| text.to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {

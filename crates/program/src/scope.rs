@@ -178,7 +178,7 @@ fn compile(pattern: &str, glob: &str) -> Result<Glob, ScopeError> {
 impl fmt::Display for TrustReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TrustReason::Asked { pattern } => write!(formatter, "trusted as {pattern} says"),
+            TrustReason::Asked { pattern } => write!(formatter, "as {pattern} says"),
             TrustReason::SystemLibrary => formatter.write_str("a library of the system"),
             TrustReason::SystemSource => formatter.write_str("a source of the system"),
             TrustReason::NoDebugInfo => formatter.write_str("a library without debug information"),
