@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+use program::{Scope, ScopeError, SourceMap, SourceMapError};
+
 use crate::exit_code;
 
 /// Answers why a run failed, by running the program again in a deterministic machine.
@@ -110,6 +112,9 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// The statements of a function or of an initialised variable: lines, addresses, text
+    #[command(override_usage = "whydunit dump statements [OPTIONS] -- PROGRAM SYMBOL")]
+    Statements(DumpStatements),
 }
 
 #[derive(Debug, Args)]
@@ -139,6 +144,37 @@ pub enum Instant {
 }
 
 #[derive(Debug, Args)]
+pub struct DumpStatements {
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub function: DumpFunction,
+}
+
+/// How a program is looked at: where its sources are, and which code is under suspicion.
+#[derive(Debug, Args)]
+pub struct ViewArguments {
+    /// Look for sources under NEW that were compiled under OLD (repeatable)
+    ///
+    /// Of several that fit, the one with the longest OLD counts.
+    #[arg(long, value_name = "OLD=NEW", value_parser = source_rule)]
+    pub source_map: Vec<String>,
+
+    /// Trust code whose object or source file fits this pattern (repeatable)
+    ///
+    /// A pattern stands for the end of a path or for a directory with all that is in it:
+    /// util.c, 'lib/*.c', /home/me/vendor. Libraries and headers of the system are trusted
+    /// anyway, and so is code without debug information, unless it is the program itself.
+    #[arg(long, verbatim_doc_comment, value_name = "GLOB", value_parser = pattern)]
+    pub trust: Vec<String>,
+
+    /// Suspect code whose object or source file fits this pattern, whatever else says that
+    /// it is trusted (repeatable)
+    #[arg(long, verbatim_doc_comment, value_name = "GLOB", value_parser = pattern)]
+    pub suspect: Vec<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct DumpFunction {
     /// An executable or library, looked up in PATH unless it has a slash
     pub program: OsString,
@@ -162,6 +198,14 @@ fn environment_entry(text: OsString) -> Result<EnvironmentEntry, &'static str> {
         }
         _ => Err("it has the form NAME=VALUE"),
     }
+}
+
+fn source_rule(text: &str) -> Result<String, SourceMapError> {
+    SourceMap::default().add(text).map(|()| text.to_owned())
+}
+
+fn pattern(text: &str) -> Result<String, ScopeError> {
+    Scope::new(&[text.to_owned()], &[]).map(|_| text.to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {

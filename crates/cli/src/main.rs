@@ -9,6 +9,7 @@ mod lookup;
 mod panic;
 mod run;
 mod streams;
+mod view;
 mod write_back;
 
 use std::process::ExitCode;

@@ -11,7 +11,7 @@
 
 mod cfg;
 mod cfi;
-mod conditions;
+pub mod conditions;
 mod debug_file;
 mod debug_info;
 mod demangle;
@@ -22,8 +22,11 @@ mod mapping;
 mod object_file;
 mod program;
 mod read_file;
-mod state;
 mod relocations;
+mod scope;
+mod source;
+mod state;
+mod statements;
 mod symbols;
 mod types;
 mod unwind;
@@ -34,16 +37,16 @@ pub use cfg::{
     Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
     JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
 };
-pub use conditions::{
-    Case, Comparison, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, MemoryOperand, Numbers,
-    Operand, Relation, Step,
-};
+pub use conditions::{Condition, ConditionId, ConditionKind};
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
 pub use program::{Function, Location, Program};
 pub use read_file::read_file;
 pub use state::State;
+pub use scope::{Scope, ScopeError, Trust, TrustReason};
+pub use source::{Clause, SourceMap, SourceMapError, Warning};
+pub use statements::{Part, PlacedStmt, Span, Stmt};
 pub use symbols::{FoundSymbol, SymbolError};
 pub use types::{
     Access, Dimension, Encoding, Enumerator, Indirection, Keyword, Language, Member, Method, Qualifier,
@@ -51,4 +54,4 @@ pub use types::{
 };
 pub use unwind::{Backtrace, End, Frame, Registers, Rule};
 pub use values::{Field, Limits, Value, ValueKind};
-pub use variables::{Call, Piece, Place, Reason, Scope, Variable, VariableKind};
+pub use variables::{Call, Piece, Place, Reason, Scope as LexicalScope, Variable, VariableKind};

@@ -20,6 +20,7 @@ use crate::debug_file;
 use crate::debug_info::DebugInfo;
 use crate::read_file;
 use crate::relocations::Relocations;
+use crate::statements::Tables;
 use crate::symbols::SymbolTable;
 
 /// Real objects have fewer than ten; every question walks all of them.
@@ -60,6 +61,7 @@ pub(crate) struct ObjectFile {
     returning: Returning,
     found_starts: FoundStarts,
     stub_sections: OnceCell<Vec<StubSection>>,
+    pub statements: Tables,
 }
 
 impl ObjectFile {
@@ -79,6 +81,7 @@ impl ObjectFile {
             returning: Returning::default(),
             found_starts: FoundStarts::default(),
             stub_sections: OnceCell::new(),
+            statements: Tables::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The objects of one guest together, and the questions that can be asked about them.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use crate::lines::{self, Position, Row, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
 use crate::object_file::ObjectFile;
 use crate::read_file::read_file;
+use crate::source::Sources;
+use crate::statements::Tables;
 use crate::symbols::{self, FoundSymbol, SymbolError};
 use crate::unwind::{self, Backtrace, Memory, Registers};
 
@@ -67,12 +69,20 @@ pub struct Program {
     conditions: RefCell<HashMap<u64, (Arc<Cfg>, Arc<Vec<Condition>>)>>,
     /// What source files say about conditions, by path.
     texts: RefCell<HashMap<String, Option<Arc<Text>>>>,
+    pub(crate) sources: Sources,
 }
 
 impl Program {
     /// From the mappings of a running guest. Load addresses follow from the mappings.
     pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
-        let mut program = Program { objects: Vec::new(), mappings: Vec::new(), graphs: RefCell::default(), conditions: RefCell::default(), texts: RefCell::default() };
+        let mut program = Program {
+            objects: Vec::new(),
+            mappings: Vec::new(),
+            graphs: RefCell::default(),
+            conditions: RefCell::default(),
+            texts: RefCell::default(),
+            sources: Sources::default(),
+        };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
         for Mapping { start, end, file_offset, path, content } in mappings {
             let same_path = by_path.entry(path.clone()).or_default();
@@ -122,6 +132,7 @@ impl Program {
             graphs: RefCell::default(),
             conditions: RefCell::default(),
             texts: RefCell::default(),
+            sources: Sources::default(),
         })
     }
 
@@ -257,6 +268,19 @@ impl Program {
         let mapping = mapping::at(&self.mappings, address)?;
         let object = &self.objects[mapping.file];
         Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
+    }
+
+    /// The objects in the order of their first mappings.
+    pub(crate) fn objects_by_address(&self) -> impl Iterator<Item = &ObjectFile> {
+        let mut seen = BTreeSet::new();
+        let files = self.mappings.iter().filter(move |mapping| seen.insert(mapping.file));
+        files.filter_map(|mapping| self.objects.get(mapping.file))
+    }
+
+    pub(crate) fn forget_statements(&mut self) {
+        for object in &mut self.objects {
+            object.statements = Tables::default();
+        }
     }
 }
 

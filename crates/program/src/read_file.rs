@@ -7,19 +7,33 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Objects and debug files above this size are not read; nobody's debug information is larger.
 const LARGEST: u64 = 4 << 30;
 
 /// The whole content of a regular file.
 pub fn read_file(path: &Path) -> io::Result<Arc<Vec<u8>>> {
+    read_at_most(path, LARGEST)
+}
+
+/// The whole content of a regular file, unless it is larger than `largest`.
+pub(crate) fn read_at_most(path: &Path, largest: u64) -> io::Result<Arc<Vec<u8>>> {
     // Asked before opening, because opening a pipe waits for its writer.
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
+    if metadata.len() > largest {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too large"));
+    }
     // No more than it says: some files of the kernel say 0, and reading them waits for ever.
     let mut content = Vec::new();
-    File::open(path)?.take(LARGEST.min(metadata.len())).read_to_end(&mut content)?;
+    File::open(path)?.take(metadata.len()).read_to_end(&mut content)?;
     Ok(Arc::new(content))
+}
+
+/// When a file was last changed; `None` when nobody can say.
+pub(crate) fn modified(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).ok()?.modified().ok()
 }

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use common::{Scratch, open_bytes};
 use program::{Mapping, Program, Registers};
 
-const SOURCE: &str = "static inline int inner(int *p) { return *p + 1; }\n\
+const SOURCE: &str = "struct entry { char name[4]; union { int a; float b; } u; struct { unsigned c : 3, d : 7; } bits; };\n\
+                      struct entry table[] = { { \"a\", { 1 }, { 1, 2 } },\n [2] = { .u.b = 2 } };\n\
+                      static inline int inner(int *p) { return *p + 1; }\n\
                       __attribute__((noinline)) int outer(int *p) { return inner(p) * 3; }\n\
                       int main(int c, char **v) { return outer(&c); }";
 
@@ -34,6 +36,7 @@ impl Random {
 fn ask_everything(program: &Program, code: &[u64]) {
     for address in code.iter().copied().chain([0, 1, u64::MAX]) {
         let _ = program.locate(address);
+        ask_for_statements(program, address);
         let mut general = [address; 16];
         general[4] = 0x7fff_0000;
         let registers = Registers::new(address, general);
@@ -52,10 +55,24 @@ fn ask_everything(program: &Program, code: &[u64]) {
     let _ = program.find_symbol("otuer");
 }
 
+/// Code and data alike: damaged tables may say that either is the other.
+fn ask_for_statements(program: &Program, address: u64) {
+    if let Some(stmt) = program.statement_at(address) {
+        assert_eq!(program.statements_at(address).first(), Some(&stmt));
+    }
+    let found = program.statements_of(address).into_iter().chain(program.statements_of_variable(address));
+    for placed in found.take(100) {
+        assert!(placed.ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{placed:?}");
+        let _ = (program.text_of(&placed.stmt), program.span_of(&placed.stmt));
+    }
+    let _ = program.statement_of_data(address);
+    let _ = program::Scope::default().of(program, address);
+}
+
 fn code_addresses(path: &Path) -> Vec<u64> {
     let program = common::open(path);
     let of = |name| program.find_symbol(name).unwrap();
-    ["outer", "main"]
+    ["outer", "main", "table"]
         .into_iter()
         .flat_map(|name| [of(name).address, of(name).address + of(name).size / 2])
         .collect()
@@ -108,9 +125,17 @@ fn flipped_bytes_in_debug_and_unwind_sections_never_panic() {
     let sound = std::fs::read(&path).unwrap();
     let code = code_addresses(&path);
     let elf = object::File::parse(&*sound).unwrap();
-    for name in
-        [".debug_info", ".debug_abbrev", ".debug_line", ".debug_rnglists", ".eh_frame", ".symtab", ".strtab"]
-    {
+    for name in [
+        ".debug_info",
+        ".debug_abbrev",
+        ".debug_line",
+        ".debug_line_str",
+        ".debug_str",
+        ".debug_rnglists",
+        ".eh_frame",
+        ".symtab",
+        ".strtab",
+    ] {
         let Some((start, size)) = elf.section_by_name(name).and_then(|section| section.file_range()) else {
             panic!("no {name}")
         };

@@ -3,6 +3,7 @@
 mod core;
 mod conditions;
 mod ops;
+mod statements;
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -20,6 +21,7 @@ pub fn dump(what: &Dump) -> Result<u8, Failure> {
         Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Ops(arguments) => ops::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
+        Dump::Statements(arguments) => statements::text(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
 }

@@ -1,7 +1,8 @@
 //! Generated conditions: each must be found as one condition, with the exits that the source says.
 
 use lift::Decoded;
-use program::{BlockId, Cfg, Condition, ConditionKind, Exit, Program, Terminator};
+use program::conditions::Exit;
+use program::{BlockId, Cfg, Condition, ConditionKind, Program, Terminator};
 
 use crate::common::{Scratch, open};
 use crate::generator::{CONTEXTS, Case, LEAVES, MOST_LEAVES, Random, shape, shapes, source};

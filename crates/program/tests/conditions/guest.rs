@@ -5,7 +5,8 @@ use std::path::Path;
 use lift::{Op, Reg};
 use machine::{Action, Backing, Cpu, Intervention, Machine, Memory, Observer, Permissions, Region, Time};
 use object::{Object as _, ObjectSegment as _};
-use program::{Cfg, Condition, ConditionKind, Exit, Step};
+use program::conditions::{Exit, Step};
+use program::{Cfg, Condition, ConditionKind};
 
 const DATA: u64 = 0x7000_0000;
 const STACK_END: u64 = 0x7100_0000;

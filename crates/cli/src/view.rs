@@ -1,0 +1,37 @@
+//! How the user wants the program looked at: sources and suspicion, for every command that asks for them.
+
+use std::path::Path;
+
+use anyhow::Result;
+use program::{Program, Scope, SourceMap};
+
+use crate::args::ViewArguments;
+use crate::streams::{printable, tell};
+
+impl ViewArguments {
+    pub fn source_map(&self) -> Result<SourceMap> {
+        let mut map = SourceMap::default();
+        for rule in &self.source_map {
+            map.add(rule)?;
+        }
+        Ok(map)
+    }
+
+    pub fn scope(&self) -> Result<Scope> {
+        Ok(Scope::new(&self.trust, &self.suspect)?)
+    }
+}
+
+/// Tells what made the answers poorer than they could be.
+pub fn tell_warnings(program: &Program) {
+    for warning in program.warnings() {
+        tell(&format!("whydunit: warning: {}\n", printable(&warning.to_string())));
+    }
+}
+
+/// A path as people here would type it.
+pub fn short_path(path: &str) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.as_deref().and_then(|here| Path::new(path).strip_prefix(here).ok());
+    printable(&below.unwrap_or(Path::new(path)).to_string_lossy())
+}

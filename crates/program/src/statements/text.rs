@@ -1,0 +1,59 @@
+//! Where the text of a statement is.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::program::Program;
+use crate::source::SourceFile;
+use crate::statements::{Part, Stmt, View};
+
+impl Program {
+    /// The source of a statement and the place of its text; `None` when the source is not there, or too short.
+    pub(super) fn find_text(&self, stmt: &Stmt) -> Option<(Rc<SourceFile>, Range<usize>)> {
+        let file = self.sources.file(&stmt.file, &stmt.object)?;
+        let line = file.line(stmt.line)?;
+        let found = match &stmt.part {
+            Part::Line => None,
+            Part::Clause { column, .. } => clause(&file, stmt, *column),
+            // The whole of a variable is its declaration.
+            Part::Initialiser { element, .. } if element.is_empty() => None,
+            Part::Initialiser { variable, element } => {
+                self.view_of(stmt).and_then(|view| view.initialiser_text(stmt, variable, element))
+            }
+        };
+        let range = found.or_else(|| statements(&file, &line)).unwrap_or(line);
+        Some((file, range))
+    }
+
+    fn view_of(&self, stmt: &Stmt) -> Option<View<'_>> {
+        let object = self.objects_by_address().find(|object| object.path == stmt.object)?;
+        Some(View { object, info: object.debug_info()?, sources: &self.sources })
+    }
+}
+
+/// A clause is known by where it begins; an empty one by its loop.
+fn clause(file: &SourceFile, stmt: &Stmt, column: u32) -> Option<Range<usize>> {
+    let offset = file.offset(stmt.line, column)?;
+    let found = file.syntax()?.loop_at(offset)?;
+    let range = found.clause_at(offset).and_then(|clause| found.clause(clause));
+    Some(range.unwrap_or(&found.header).clone())
+}
+
+/// From the first to the last statement that touches a line, and the braces on this line that close what was opened.
+fn statements(file: &SourceFile, line: &Range<usize>) -> Option<Range<usize>> {
+    let touching = file.syntax()?.statements(line);
+    let (start, end) = (touching.first()?.start, touching.last()?.end);
+    let text = file.content().get(start..end)?;
+    let count = |wanted: u8| text.iter().filter(|byte| **byte == wanted).count();
+    let mut open = count(b'{').saturating_sub(count(b'}'));
+    let rest = file.content().get(end..line.end.max(end))?;
+    let mut closed = 0;
+    for (at, byte) in rest.iter().enumerate() {
+        match byte {
+            b'}' if open > 0 => (open, closed) = (open - 1, at + 1),
+            b' ' | b'\t' => {}
+            _ => break,
+        }
+    }
+    Some(start..end + closed)
+}
