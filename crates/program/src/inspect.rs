@@ -245,9 +245,14 @@ impl Program {
     /// The symbol at an address, with the distance from it.
     pub(crate) fn symbol_text(&self, address: u64) -> Option<String> {
         let (object, bias) = self.place(address)?;
-        let symbol = object.symbols().at(object, address.wrapping_sub(bias))?;
-        let name = demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned());
-        match address.wrapping_sub(bias).wrapping_sub(symbol.address) {
+        let in_object = address.wrapping_sub(bias);
+        let symbol = object.symbols().at(object, in_object)?;
+        // Marks that the linker sets in data name no data.
+        if !symbol.has_size && !object.is_code(in_object) {
+            return None;
+        }
+        let name = demangle(symbol.name).unwrap_or_else(|| without_number(symbol.name).to_owned());
+        match in_object.wrapping_sub(symbol.address) {
             0 => Some(name),
             offset => Some(format!("{name}+{offset}")),
         }
@@ -266,5 +271,13 @@ impl Program {
         let place = self.place_of(&variable, None, state);
         let size = types.size(variable.of).unwrap_or(0);
         Some((variable.of, Contents::read(&place, size, None, state)))
+    }
+}
+
+/// The name of a static variable of a function without the number that the compiler gave it, as in `table.0`.
+fn without_number(name: &str) -> &str {
+    match name.split_once('.') {
+        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => stem,
+        _ => name,
     }
 }

@@ -265,9 +265,19 @@ impl Program {
 
     /// The object that is mapped at `address`, and its bias.
     pub(crate) fn place(&self, address: u64) -> Option<(&ObjectFile, u64)> {
-        let mapping = mapping::at(&self.mappings, address)?;
+        let Some(mapping) = mapping::at(&self.mappings, address) else { return self.place_of_zeros(address) };
         let object = &self.objects[mapping.file];
         Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
+    }
+
+    /// The same for the part of a segment that is zero at first: it follows the part that is mapped from the file.
+    fn place_of_zeros(&self, address: u64) -> Option<(&ObjectFile, u64)> {
+        let after = self.mappings.partition_point(|mapping| mapping.start <= address);
+        let mapping = self.mappings.get(after.checked_sub(1)?)?;
+        let object = &self.objects[mapping.file];
+        let bias = mapping::bias(&self.mappings, mapping, object, mapping.start)?;
+        let in_object = address.wrapping_sub(bias);
+        object.segments().iter().any(|segment| segment.contains(in_object)).then_some((object, bias))
     }
 
     /// The objects in the order of their first mappings.

@@ -46,6 +46,8 @@ pub(crate) struct NamedSymbol<'a> {
     pub address: u64,
     /// As the table says, or up to the next symbol.
     pub size: u64,
+    /// The table says how large it is.
+    pub has_size: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +107,12 @@ impl SymbolTable {
         };
         let index = reaching.or_else(nearest)?;
         let symbol = &before[index];
-        Some(NamedSymbol { name: name(object, symbol), address: symbol.address, size: self.extent(index) })
+        Some(NamedSymbol {
+            name: name(object, symbol),
+            address: symbol.address,
+            size: self.extent(index),
+            has_size: symbol.size > 0,
+        })
     }
 
     /// The size by the table, or the distance to the next symbol.

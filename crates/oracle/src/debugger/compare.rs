@@ -12,6 +12,8 @@
 //!   the register holds now, which is somebody else's. We say that it was not saved.
 //! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
 //!   possible. We tell the frames that are there.
+//! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
+//! - [`READING`]: when memory cannot be read, gdb repeats the name of the variable in the message.
 //! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
 //!   We are asked about the type alone.
 
@@ -28,6 +30,8 @@ const SAME_ADDRESS: &str = "several lines have the same address, and gdb shows a
 const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows what is in it now";
 const NOT_SAVED_TEXT: &str = "<not saved>";
 const LEFT: &str = "gdb shows a function that has left the stack";
+const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
+const READING: &str = "gdb names the variable in the message";
 const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
 const VARIABLE_LENGTH_TEXT: &str = "variable length]";
 
@@ -108,7 +112,8 @@ impl Comparison<'_> {
             self.report.types += 1;
             let theirs = theirs.strip_prefix("type = ").unwrap_or(theirs).trim_end();
             let theirs = self.without_length(ours.trim_end(), theirs);
-            self.equal(&format!("{place} type of {name}"), ours.trim_end(), &theirs);
+            let ours = self.without_constant_void(ours.trim_end(), &theirs);
+            self.equal(&format!("{place} type of {name}"), &ours, &theirs);
         }
     }
 
@@ -142,6 +147,16 @@ impl Comparison<'_> {
         theirs.to_owned()
     }
 
+    /// Our definition of a type with plain `void`, if that is how the two differ.
+    fn without_constant_void(&mut self, ours: &str, theirs: &str) -> String {
+        let plain = ours.replace("const void", "void");
+        if plain == theirs && ours != theirs {
+            self.report.normalised(CONSTANT_VOID);
+            return plain;
+        }
+        ours.to_owned()
+    }
+
     fn variables(&mut self, place: &str, ours: &[Variable], theirs: &[Variable]) {
         let names = |variables: &[Variable]| {
             let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
@@ -166,6 +181,13 @@ impl Comparison<'_> {
             self.report.normalised(NOT_SAVED);
             let ours = Variable { printed: theirs.printed.clone(), ..ours.clone() };
             self.equal(place, &text(&ours), &text(theirs));
+            return;
+        }
+        let reading = theirs.printed.strip_prefix(&format!("<error reading variable {} (", theirs.name));
+        if let Some(message) = reading.and_then(|rest| rest.strip_suffix(")>")) {
+            self.report.normalised(READING);
+            let theirs = Variable { printed: format!("<error: {message}>"), ..theirs.clone() };
+            self.equal(place, &text(ours), &text(&theirs));
             return;
         }
         self.equal(place, &text(ours), &text(theirs));

@@ -99,7 +99,9 @@ impl<'a> Entry<'a> {
         let mut name = named.own_name()?;
         let outline = self.debug.outline(named.die.unit)?;
         if !outline.language.is_some_and(qualifies) {
-            return Some(name);
+            // C libraries rename functions; what the linker and gdb call them is said apart.
+            let linked = chain.iter().find_map(|entry| entry.text(gimli::DW_AT_linkage_name));
+            return Some(linked.unwrap_or(name));
         }
         let mut offset = named.die.offset;
         for _ in 0..DEEPEST {

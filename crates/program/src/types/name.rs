@@ -186,7 +186,7 @@ fn after_star(star: &str, qualifiers: &[Qualifier], inner: &str) -> String {
         text.push(' ');
         text.push_str(word(qualifier));
     }
-    let needs_space = !qualifiers.is_empty() && !inner.is_empty();
+    let needs_space = !qualifiers.is_empty() && !inner.is_empty() && !inner.starts_with('[');
     if needs_space {
         text.push(' ');
     }

@@ -64,7 +64,7 @@ pub(super) fn string(codes: &[u64], prefix: &str, is_cut: bool, limits: &Limits)
 
 struct Escaper {
     quote: char,
-    /// The last one was written as a number, which a digit would continue.
+    /// The last one was written as a number of no fixed length, which a digit would continue.
     after_number: bool,
 }
 
@@ -98,9 +98,9 @@ impl Escaper {
                 text.push(c);
             }
             None => {
+                self.after_number = code > 0o777;
                 let _ =
                     if code <= 0o777 { write!(text, "\\{code:03o}") } else { write!(text, "\\x{code:x}") };
-                self.after_number = true;
             }
         }
     }
@@ -124,7 +124,7 @@ mod tests {
     fn escapes_and_repeats_are_written_apart() {
         assert_eq!(show(b""), "\"\"");
         assert_eq!(show(b"a\"b\\\n\x01\x1b"), r#""a\"b\\\n\001\033""#);
-        assert_eq!(show(b"\x011"), r#""\001\061""#, "a digit would continue the number before it");
+        assert_eq!(show(b"\x011"), r#""\0011""#, "an octal number has three digits, and no more");
         assert_eq!(show(&[b'x'; 10]), "\"xxxxxxxxxx\"");
         assert_eq!(show(&[b'x'; 11]), "'x' <repeats 11 times>");
         let mixed = [b"ab".to_vec(), vec![0; 20], b"c".to_vec()].concat();

@@ -65,10 +65,9 @@ impl<'a> Walk<'a> {
 
     /// The variables of one scope, and the entries inside of it that hold the address.
     fn collect(&mut self, entry: &Entry<'a>, scope: &mut Scope, inner: &mut Vec<Entry<'a>>, depth: usize) {
-        let children = entry.children();
         let mut instances: Vec<Die> = Vec::new();
-        for child in children {
-            instances.extend(child.chain().iter().skip(1).map(|origin| origin.die));
+        origins(entry, &mut instances, depth);
+        for child in entry.children() {
             match child.tag() {
                 gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable => self.add(&child, scope),
                 gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine => {
@@ -101,7 +100,9 @@ impl<'a> Walk<'a> {
             }
             match child.tag() {
                 gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable => self.add(&child, scope),
-                gimli::DW_TAG_lexical_block => self.inherit(&child, instances, scope, depth + 1),
+                gimli::DW_TAG_lexical_block if !has_instance(&child, instances, depth) => {
+                    self.inherit(&child, instances, scope, depth + 1);
+                }
                 _ => {}
             }
         }
@@ -132,6 +133,29 @@ impl<'a> Walk<'a> {
             function: Some(self.function),
         });
     }
+}
+
+/// What the entries inside of a scope are instances of. Blocks are looked into, because clang does not say what a
+/// block is an instance of, only what its variables are.
+fn origins(entry: &Entry<'_>, into: &mut Vec<Die>, depth: usize) {
+    if depth >= DEEPEST || into.len() >= MOST_VARIABLES {
+        return;
+    }
+    for child in entry.children() {
+        into.extend(child.chain().iter().skip(1).map(|origin| origin.die));
+        if child.tag() == gimli::DW_TAG_lexical_block {
+            origins(&child, into, depth + 1);
+        }
+    }
+}
+
+/// Whether something in a block has an instance; then the block has, too.
+fn has_instance(block: &Entry<'_>, instances: &[Die], depth: usize) -> bool {
+    depth < DEEPEST
+        && block.children().iter().any(|child| {
+            instances.contains(&child.die)
+                || child.tag() == gimli::DW_TAG_lexical_block && has_instance(child, instances, depth + 1)
+        })
 }
 
 fn is_without_code(entry: &Entry<'_>) -> bool {
