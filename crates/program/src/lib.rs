@@ -43,9 +43,9 @@ pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
 pub use program::{Function, Location, Program};
 pub use read_file::read_file;
-pub use state::State;
 pub use scope::{Scope, ScopeError, Trust, TrustReason};
 pub use source::{Clause, SourceMap, SourceMapError, Warning};
+pub use state::State;
 pub use statements::{Part, PlacedStmt, Span, Stmt};
 pub use symbols::{FoundSymbol, SymbolError};
 pub use types::{

@@ -302,7 +302,9 @@ fn code_ranges(cfg: &Cfg) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for block in &cfg.blocks {
         match ranges.last_mut() {
-            Some(last) if block.start.saturating_sub(last.end) < SMALL_GAP => last.end = last.end.max(block.end),
+            Some(last) if block.start.saturating_sub(last.end) < SMALL_GAP => {
+                last.end = last.end.max(block.end)
+            }
             _ => ranges.push(block.start..block.end),
         }
     }

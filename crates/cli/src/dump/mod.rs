@@ -1,7 +1,7 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
-mod core;
 mod conditions;
+mod core;
 mod ops;
 mod statements;
 

@@ -44,12 +44,17 @@ impl<'a> Builder<'a> {
         let mut deciders = self.with_inner_bits(group.deciders);
         deciders.sort_by_key(|decider| (self.rank.get(decider.block).copied(), self.address(decider)));
         let inverted = match outcome {
-            Outcome::Value(join, place) => self.flow.traces.get(join).is_some_and(|trace| trace.turns_round(place)),
+            Outcome::Value(join, place) => {
+                self.flow.traces.get(join).is_some_and(|trace| trace.turns_round(place))
+            }
             Outcome::Exits(_) => false,
         };
         let steps = Steps::new(self.flow, &deciders, &outcome, inverted);
-        let members: Vec<Member> =
-            deciders.iter().enumerate().map(|(number, decider)| self.member(decider, number, &steps)).collect();
+        let members: Vec<Member> = deciders
+            .iter()
+            .enumerate()
+            .map(|(number, decider)| self.member(decider, number, &steps))
+            .collect();
         let address = members.first()?.address;
         let kind = match outcome {
             Outcome::Exits(exits) => self.branch(exits, &deciders, group.entry),
@@ -201,7 +206,9 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        found.extend(free.into_iter().filter_map(|bit| self.value(block, &Boolean::Bit { bit, inverted: false })));
+        found.extend(
+            free.into_iter().filter_map(|bit| self.value(block, &Boolean::Bit { bit, inverted: false })),
+        );
         found
     }
 
@@ -272,7 +279,9 @@ impl<'a> Builder<'a> {
         let (operand, offset) = match &comparison.left {
             Operand::Computed(parts) => match &**parts {
                 (operand, lift::Binary::Add, Operand::Constant(offset)) => (operand.clone(), *offset),
-                (operand, lift::Binary::Sub, Operand::Constant(offset)) => (operand.clone(), offset.wrapping_neg()),
+                (operand, lift::Binary::Sub, Operand::Constant(offset)) => {
+                    (operand.clone(), offset.wrapping_neg())
+                }
                 _ => return None,
             },
             other => (other.clone(), 0),

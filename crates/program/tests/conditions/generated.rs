@@ -68,7 +68,11 @@ fn inputs(random: &mut Random) -> Inputs {
 
 const OPTIONS: [&str; 6] = ["-g", "-w", "-static", "-nostdlib", "-fno-stack-protector", "-no-pie"];
 
-fn each(compiler: &str, level: &str, mut check: impl FnMut(&Program, &mut Guest, u64, &Case) -> Result<(), String>) {
+fn each(
+    compiler: &str,
+    level: &str,
+    mut check: impl FnMut(&Program, &mut Guest, u64, &Case) -> Result<(), String>,
+) {
     let scratch = Scratch::new(&format!("generated-{compiler}{level}"));
     let cases = cases();
     let (mut failed, mut count) = (Vec::new(), 0);
@@ -96,7 +100,9 @@ fn first_call(program: &Program, cfg: &Cfg, id: BlockId) -> Option<String> {
         let block = cfg.block(next?)?;
         let mut at = block.start;
         while at < block.end {
-            let Decoded::Instruction(instruction) = lift::decode(program.file_bytes(at)?, at) else { return None };
+            let Decoded::Instruction(instruction) = lift::decode(program.file_bytes(at)?, at) else {
+                return None;
+            };
             let mut ops = Vec::new();
             lift::lift(&instruction, &mut ops);
             if let Some(lift::Op::Call { target: lift::Value::Const(target), .. }) = ops.last() {
@@ -174,7 +180,8 @@ fn nothing_wrong(program: &Program, guest: &mut Guest, start: u64, _: &Case) -> 
     for _ in 0..RUNS {
         let watched = guest.call(start, &inputs(&mut random), &[]);
         for condition in conditions.iter() {
-            outcome(&watched, &cfg, condition).map_err(|error| format!("{error}:\n{}", condition.text(&cfg)))?;
+            outcome(&watched, &cfg, condition)
+                .map_err(|error| format!("{error}:\n{}", condition.text(&cfg)))?;
         }
     }
     Ok(())
