@@ -4,12 +4,14 @@
 //! machine at all; then less is known, and a [`Warning`] says so.
 
 mod blocks;
+mod enumerators;
 mod file;
 mod files;
 mod map;
 mod syntax;
 mod warning;
 
+pub(crate) use enumerators::literal;
 pub(crate) use file::SourceFile;
 pub(crate) use files::Sources;
 pub use map::{SourceMap, SourceMapError};

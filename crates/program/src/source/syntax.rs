@@ -1,13 +1,15 @@
 //! How the text of a source file is built up: which stretches of it are one statement, the clauses of its `for`
 //! loops, its comments.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::source::blocks::{self, Pieces};
+use crate::source::enumerators;
 
 /// Work is counted in the parser's reports of progress and the pieces of text that it asks for. Well-formed text takes one for
 /// about 90 bytes; text that is made to be hard is given up.
@@ -92,6 +94,7 @@ impl Loop {
 pub(crate) struct Syntax {
     pub tree: Tree,
     pieces: Pieces,
+    enumerators: OnceCell<BTreeMap<String, u64>>,
 }
 
 impl Syntax {
@@ -102,7 +105,12 @@ impl Syntax {
         }
         let tree = parse(language, content)?;
         let pieces = blocks::pieces(language, &tree, content);
-        Some(Syntax { tree, pieces })
+        Some(Syntax { tree, pieces, enumerators: OnceCell::new() })
+    }
+
+    /// The enumerators of a C file, by name; `content` is its text.
+    pub fn enumerators(&self, content: &[u8]) -> &BTreeMap<String, u64> {
+        self.enumerators.get_or_init(|| enumerators::enumerators(&self.tree, content))
     }
 
     /// Sorted, without overlaps.

@@ -109,7 +109,8 @@ impl View<'_> {
         }
         let symbol = self.object.symbols().at(self.object, address)?;
         let end = symbol.address.checked_add(symbol.size)?;
-        (address < end).then(|| (vec![symbol.address..end], Vec::new()))
+        let range = symbol.address..end;
+        range.contains(&address).then(|| (Vec::from([range]), Vec::new()))
     }
 
     fn functions_of(&self, unit: &functions::Unit) -> Rc<Vec<FunctionCode>> {
@@ -200,7 +201,7 @@ impl View<'_> {
 
     /// The lines of missing sources that look like those of a `for`.
     fn lines_like_loops(&self, rows: &[Row]) -> BTreeSet<(Arc<str>, u32)> {
-        let mut by_file: BTreeMap<(&Option<Arc<str>>, &Arc<str>), Vec<(u32, u32)>> = BTreeMap::new();
+        let mut by_file: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
         for row in rows {
             by_file.entry((&row.function, &row.file)).or_default().push((row.line, row.column.unwrap_or(0)));
         }

@@ -151,8 +151,10 @@ impl View<'_> {
             return Declaration::Unknown;
         };
         let enumerators = OnceCell::new();
-        let value =
-            |name: &str| enumerators.get_or_init(|| units.enumerators(variable.unit)).get(name).copied();
+        let value = |name: &str| {
+            let in_unit = enumerators.get_or_init(|| units.enumerators(variable.unit)).get(name).copied();
+            in_unit.or_else(|| file.syntax()?.enumerators(file.content()).get(name).copied())
+        };
         Declaration::find(&file, &variable.name, variable.line, shape, &value)
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::source::SourceFile;
+use crate::source::{SourceFile, literal};
 use crate::statements::shape::{Path, Shape};
 
 /// Tables with more elements are taken as a whole.
@@ -200,24 +200,9 @@ impl Reading<'_> {
     }
 
     fn number(&self, node: Node<'_>) -> Option<u64> {
-        let text = self.text(node)?;
         match node.kind() {
-            "number_literal" => {
-                let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
-                match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-                    Some(digits) => u64::from_str_radix(digits, 16).ok(),
-                    None if digits.len() > 1 && digits.starts_with('0') => {
-                        u64::from_str_radix(digits, 8).ok()
-                    }
-                    None => digits.parse().ok(),
-                }
-            }
-            "char_literal" => match text.as_bytes() {
-                [b'\'', byte, b'\''] if *byte != b'\\' && byte.is_ascii() => Some(u64::from(*byte)),
-                _ => None,
-            },
-            "identifier" => (self.enumerators)(text),
-            _ => None,
+            "identifier" => (self.enumerators)(self.text(node)?),
+            _ => literal(node, self.content),
         }
     }
 
