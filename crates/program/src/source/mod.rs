@@ -7,6 +7,7 @@ mod blocks;
 mod enumerators;
 mod file;
 mod files;
+mod loops;
 mod map;
 mod syntax;
 mod warning;
