@@ -15,6 +15,9 @@ use crate::statements::shape::{Path, Shape};
 /// Tables with more elements are taken as a whole.
 const MOST_ITEMS: usize = 100_000;
 
+/// Braces nest as deep as the types that they are for, or a little deeper.
+const DEEPEST_BRACES: usize = 64;
+
 /// As many declarators as anybody nests around a name.
 const MOST_DECLARATORS: usize = 32;
 
@@ -62,7 +65,8 @@ impl Declaration {
             return Declaration::Unknown;
         };
         let Some(value) = value else { return Declaration::NotInitialised };
-        let mut reader = Reading { content: file.content(), enumerators, found: Initialiser::default() };
+        let mut reader =
+            Reading { content: file.content(), enumerators, depth: 0, found: Initialiser::default() };
         let read = reader.value(shape, &[], value, value.byte_range());
         let fits = || !has_inferred_size(declarator) || reader.found.top_parts() == Some(shape.parts());
         match read {
@@ -114,6 +118,8 @@ impl Initialiser {
 struct Reading<'a> {
     content: &'a [u8],
     enumerators: Enumerators<'a>,
+    /// Of braces.
+    depth: usize,
     found: Initialiser,
 }
 
@@ -131,7 +137,13 @@ impl Reading<'_> {
         }
         let is_list = value.kind() == "initializer_list";
         self.found.push(Item { path: path.to_vec(), text, is_list });
-        if is_list { self.list(shape, path, value) } else { Some(()) }
+        if !is_list {
+            return Some(());
+        }
+        self.depth += 1;
+        let read = if self.depth < DEEPEST_BRACES { self.list(shape, path, value) } else { None };
+        self.depth -= 1;
+        read
     }
 
     fn list(&mut self, shape: &Shape, path: &[Range<u64>], list: Node<'_>) -> Option<()> {
