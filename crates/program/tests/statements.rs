@@ -1,5 +1,5 @@
-//! Statements of programs that are written to have every form of them, by several compilers and in several shapes of debug
-//! information. `BLESS=1` rewrites the expected tables in `golden`.
+//! Statements of programs that are written to have every form of them, by several compilers and in several
+//! shapes of debug information. `BLESS=1` rewrites the expected tables in `golden`.
 
 mod common;
 

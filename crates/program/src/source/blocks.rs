@@ -1,7 +1,7 @@
 //! Cuts a file into statements: a body is no part of the statement that it belongs to.
 //!
-//! `if (a) { b; } else c;` is four pieces: `if (a)`, `b;`, `else` and `c;`. What stands in a block, or is the body of
-//! a statement without one, is a piece of its own, and cuts the piece around it.
+//! `if (a) { b; } else c;` is four pieces: `if (a)`, `b;`, `else` and `c;`. What stands in a block, or is the
+//! body of a statement without one, is a piece of its own, and cuts the piece around it.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ const BLOCKS: [&str; 14] = [
     "ERROR",
 ];
 
-/// A piece with more lines is no statement that a person wrote, but a text that was not understood.
+/// A longer piece is no statement that a person wrote, but a text that was not understood.
 const LONGEST_PIECE: usize = 1 << 20;
 
 #[derive(Default)]

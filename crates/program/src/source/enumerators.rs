@@ -1,5 +1,5 @@
-//! Constants that a C file names: debug information leaves out enumerations that are no variable's type, though tables are
-//! indexed by them.
+//! Constants that a C file names: debug information leaves out enumerations that are no variable's type,
+//! though tables are indexed by them.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Finds the `for` loops of a C or C++ file and their clauses, word by word.
 //!
-//! A parser that does not know a file's macros loses its way in `EACH(a) for (i = 0; i < a; i++)`; the words are
-//! the same whatever stands before them.
+//! A parser that does not know a file's macros loses its way in `EACH(a) for (i = 0; i < a; i++)`; the words
+//! are the same whatever stands before them.
 
 use std::ops::Range;
 
@@ -10,7 +10,8 @@ use crate::source::syntax::Loop;
 /// A longer header is none: a parenthesis is missing.
 const LONGEST_HEADER: usize = 1 << 14;
 
-/// Headers that do not end are read again and again, as often as they are begun; so much of that, in lengths of the text.
+/// Headers that do not end are read again and again, as often as they are begun; so much of that, in lengths
+/// of the text.
 const MOST_READ: usize = 16;
 
 /// Sorted by their beginnings. `comments` are sorted.
@@ -60,7 +61,8 @@ impl Words<'_> {
         }
     }
 
-    /// The loop that a keyword begins: a parenthesis with two semicolons in it. `at` is where it was read up to.
+    /// The loop that a keyword begins: a parenthesis with two semicolons in it. `at` is where it was read up
+    /// to.
     fn header(&self, keyword: &Range<usize>, at: &mut usize) -> Option<Loop> {
         let open = self.next(keyword.end).filter(|word| self.content.get(word.clone()) == Some(b"("))?;
         let mut clauses: Vec<Range<usize>> = Vec::new();

@@ -1,5 +1,5 @@
-//! How the text of a source file is built up: which stretches of it are one statement, the clauses of its `for`
-//! loops, its comments.
+//! How the text of a source file is built up: which stretches of it are one statement, the clauses of its
+//! `for` loops, its comments.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 use crate::source::blocks::{self, Pieces};
 use crate::source::enumerators;
 
-/// Work is counted in the parser's reports of progress and the pieces of text that it asks for. Well-formed text takes one for
-/// about 90 bytes; text that is made to be hard is given up.
+/// Work is counted in the parser's reports of progress and the pieces of text that it asks for. Well-formed
+/// text takes one for about 90 bytes; text that is made to be hard is given up.
 const FIRST_WORK: usize = 10_000;
 const BYTES_A_WORK: usize = 8;
 const PIECE: usize = 4096;
@@ -118,8 +118,8 @@ impl Syntax {
         &self.pieces.comments
     }
 
-    /// The stretches of text that are statements, or heads of statements without their bodies, and touch `line`. The
-    /// clauses of a `for` are not among them.
+    /// The stretches of text that are statements, or heads of statements without their bodies, and touch
+    /// `line`. The clauses of a `for` are not among them.
     pub fn statements(&self, line: &Range<usize>) -> &[Range<usize>] {
         let statements = &self.pieces.statements;
         let first = statements.partition_point(|statement| statement.end <= line.start);

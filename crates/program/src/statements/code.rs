@@ -92,8 +92,8 @@ impl View<'_> {
         Some(table)
     }
 
-    /// The code of the function at an address, and where inlined code in it begins and ends. What has no entry in the debug
-    /// information, as assembly, is as large as its symbol says.
+    /// The code of the function at an address, and where inlined code in it begins and ends. What has no
+    /// entry in the debug information, as assembly, is as large as its symbol says.
     fn extent(&self, address: u64) -> Option<(Vec<Range<u64>>, Vec<u64>)> {
         if let Some(unit) = self.info.unit_at(address) {
             let known = self.functions_of(unit);
@@ -150,8 +150,8 @@ impl View<'_> {
         table
     }
 
-    /// The rows of the line table in a range, cut where inlined code begins and ends. Of several rows at one address the last
-    /// counts, rows that begin no statement count too, and code of line 0 is left out.
+    /// The rows of the line table in a range, cut where inlined code begins and ends. Of several rows at one
+    /// address the last counts, rows that begin no statement count too, and code of line 0 is left out.
     fn rows(&self, range: &Range<u64>, bounds: &[u64], rows: &mut Vec<Row>) {
         let Ok(found) = self.info.context.find_location_range(range.start, range.end) else { return };
         for (start, size, _) in found.take(MOST_ROWS.saturating_sub(rows.len())) {

@@ -1,8 +1,8 @@
 //! Which piece of an initialiser gives which part of a variable its value, by C's rules.
 //!
-//! Braces may be left out, designators jump, later initialisers override earlier ones. What the rules alone do not
-//! decide (text that a macro stands for, conditional text, an index that is not known here) is given up, and the declaration
-//! counts as a whole.
+//! Braces may be left out, designators jump, later initialisers override earlier ones. What the rules alone
+//! do not decide (text that a macro stands for, conditional text, an index that is not known here) is given
+//! up, and the declaration counts as a whole.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -79,8 +79,8 @@ impl Declaration {
 }
 
 impl Initialiser {
-    /// The text that gives a part its value, and the part that this text is about, which can be larger: a string is one
-    /// initialiser. A part that is not mentioned gets the text of the list that leaves it out.
+    /// The text that gives a part its value, and the part that this text is about, which can be larger: a
+    /// string is one initialiser. A part that is not mentioned gets the text of the list that leaves it out.
     pub fn of(&self, shape: &Shape, path: &[u64]) -> Option<(Range<usize>, Path)> {
         // One member of a union stands for all of it.
         let is_union = shape.at(path).is_some_and(Shape::is_union);
@@ -228,7 +228,8 @@ fn is_split(shape: &Shape, value: Node<'_>) -> bool {
     match value.kind() {
         "initializer_list" | "compound_literal_expression" => false,
         "string_literal" | "concatenated_string" if shape.is_text() => false,
-        // No function can be called here, so it is a macro; those in tables stand for an element, nearly always.
+        // No function can be called here, so it is a macro; those in tables stand for an element, nearly
+        // always.
         "call_expression" => false,
         _ => shape.parts() > 0,
     }

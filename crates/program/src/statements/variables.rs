@@ -174,7 +174,8 @@ impl Units<'_> {
         found
     }
 
-    /// An attribute of an entry, or of the one that it completes or is an instance of, and the unit that has it.
+    /// An attribute of an entry, or of the one that it completes or is an instance of, and the unit that has
+    /// it.
     fn attribute(
         &self,
         unit: usize,
