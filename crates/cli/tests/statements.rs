@@ -71,8 +71,9 @@ fn a_program_without_debug_information_has_none_and_says_why() {
     let scratch = Scratch::new("bare");
     scratch.compile("sum", SOURCE, &["-g0"]);
     let ran = scratch.whydunit(&["dump", "statements", "--", "./sum", "sum"]);
-    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
     assert!(ran.stderr.starts_with("whydunit: warning: ./sum has no debug information"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("\nwhydunit: no statement is known of sum\n"), "{}", ran.stderr);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Which code is under suspicion. What belongs to the program is in scope; what comes with the system, the compiler or a
-//! package registry is trusted to be right, until the user says otherwise.
+//! Which code is under suspicion. What belongs to the program is in scope; what comes with the system, the
+//! compiler or a package registry is trusted to be right, until the user says otherwise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -60,11 +60,11 @@ pub struct ScopeError {
 }
 
 impl Scope {
-    /// Patterns for paths of objects and of source files. What fits a pattern of `suspect` is in scope, also when it fits one of
-    /// `trust`: who suspects something wants it looked at.
+    /// Patterns for paths of objects and of source files. What fits a pattern of `suspect` is in scope, also
+    /// when it fits one of `trust`: who suspects something wants it looked at.
     ///
-    /// A pattern stands for the end of a path, by whole components, or for a directory with all that is in it: `util.c`,
-    /// `lib/*.c`, `/home/me/vendor`. A star does not cross a slash; two do.
+    /// A pattern stands for the end of a path, by whole components, or for a directory with all that is in
+    /// it: `util.c`, `lib/*.c`, `/home/me/vendor`. A star does not cross a slash; two do.
     pub fn new(trust: &[String], suspect: &[String]) -> Result<Scope, ScopeError> {
         Ok(Scope { trusted: Patterns::new(trust)?, suspected: Patterns::new(suspect)? })
     }

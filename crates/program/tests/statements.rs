@@ -1,5 +1,5 @@
-//! Statements of programs that are written to have every form of them, by several compilers and in several shapes of debug
-//! information. `BLESS=1` rewrites the expected tables in `golden`.
+//! Statements of programs that are written to have every form of them, by several compilers and in several
+//! shapes of debug information. `BLESS=1` rewrites the expected tables in `golden`.
 
 mod common;
 
@@ -91,8 +91,14 @@ fn is_as_expected(name: &str, table: &str) {
     assert_eq!(table.lines().count(), expected.lines().count(), "{name}");
 }
 
-const SHAPES: [&[&str]; 4] =
-    [&["-gdwarf-5"], &["-gdwarf-4"], &["-gdwarf-5", "-gz=zlib"], &["-gdwarf-4", "-gz=zlib", "-no-pie"]];
+const SHAPES: [&[&str]; 6] = [
+    &["-gdwarf-5"],
+    &["-gdwarf-4"],
+    &["-gdwarf-5", "-fdebug-types-section"],
+    &["-gdwarf-4", "-fdebug-types-section"],
+    &["-gdwarf-5", "-gz=zlib"],
+    &["-gdwarf-4", "-gz=zlib", "-no-pie"],
+];
 
 /// The table of a C file is the same whatever the shape of the debug information.
 fn functions_are_as_expected(name: &str, source: &str, functions: &[&str]) {
@@ -125,7 +131,7 @@ fn statements_of_every_form_have_their_lines_and_texts() {
     functions_are_as_expected("forms", FORMS, &FORM_FUNCTIONS);
 }
 
-const VARIABLES: [&str; 25] = [
+const VARIABLES: [&str; 26] = [
     "scalar",
     "never",
     "zero",
@@ -137,6 +143,7 @@ const VARIABLES: [&str; 25] = [
     "with_braces",
     "table",
     "names",
+    "prices",
     "twice_given",
     "message",
     "letters",
@@ -444,4 +451,33 @@ fn a_source_in_another_encoding_and_with_other_line_breaks_is_read() {
     let to = scratch.path().join("loops.out");
     run(Command::new("gcc").args(["-g", "-O0", "-w", "-o"]).arg(&to).arg(&from));
     is_as_expected("loops.gcc", &table(&open(&to), &LOOP_FUNCTIONS));
+}
+
+/// Written to the place of the source after the program was built: whatever is there is somebody's text.
+#[test]
+fn a_source_that_is_made_to_be_hard_gives_less_but_does_no_harm() {
+    let scratch = Scratch::new("statements-hard");
+    let path = scratch.compile("gcc", "tables.c", TABLES, &["-g"]);
+    let line = line_of(TABLES, "int list[]") as usize;
+    let before = "\n".repeat(line - 1);
+    let braces = format!("{before}int list[] = {}1{};", "{".repeat(5_000), "}".repeat(5_000));
+    let declarators = format!("{before}int {}list{} = 1;", "(*".repeat(5_000), ")".repeat(5_000));
+    let designators = format!("{before}int list[] = {{ {} = 1 }};", "[0]".repeat(5_000));
+    let huge = format!(
+        "{before}int list[] = {{ [18446744073709551615] = 1, [0 ... 18446744073709551615] = 2, 3 }};"
+    );
+    for text in [braces, declarators, designators, huge, String::new(), "\0".repeat(1_000)] {
+        std::fs::write(scratch.path().join("tables.c"), text).unwrap();
+        let program = open(&path);
+        for name in ["list", "main", "table"] {
+            let address = program.find_symbol(name).unwrap().address;
+            let found =
+                program.statements_of(address).into_iter().chain(program.statements_of_variable(address));
+            for PlacedStmt { stmt, .. } in found.collect::<Vec<_>>() {
+                let _ = describe(&program, &stmt);
+            }
+        }
+        let address = program.find_symbol("list").unwrap().address;
+        assert_eq!(program.statement_of_data(address).map(|stmt| stmt.line as usize), Some(line));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use program::{Clause, Part, PlacedStmt, Program, Scope, Stmt, Trust};
 
 use super::{Asked, open};
@@ -17,6 +17,10 @@ pub fn text(arguments: &DumpStatements) -> Result<String> {
     let mut found = program.statements_of(start);
     if found.is_empty() {
         found = program.statements_of_variable(start);
+    }
+    if found.is_empty() {
+        tell_warnings(&program);
+        bail!("no statement is known of {}", arguments.function.symbol);
     }
     let text = found.iter().map(|placed| entry(&program, &scope, placed)).collect();
     tell_warnings(&program);

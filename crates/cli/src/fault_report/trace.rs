@@ -9,6 +9,7 @@ use machine::Machine;
 use program::{End, Position, Program, Registers};
 
 use crate::streams::printable;
+use crate::view::short_path;
 
 /// As deep as a stack of 8 MiB can be in practice; a runaway recursion is told by its ends.
 const MOST_FRAMES: usize = 200_000;
@@ -145,11 +146,8 @@ fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool) -> String
 }
 
 fn describe(position: &Position) -> String {
-    let here = std::env::current_dir().ok();
-    let path = Path::new(&*position.file);
-    let path = here.as_deref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
     let column = position.column.map_or_else(String::new, |column| format!(":{column}"));
-    format!("{}:{}{column}", printable(&path.to_string_lossy()), position.line)
+    format!("{}:{}{column}", short_path(&position.file), position.line)
 }
 
 /// The text of a line, below its number.

@@ -1,12 +1,13 @@
 //! Cuts a file into statements: a body is no part of the statement that it belongs to.
 //!
-//! `if (a) { b; } else c;` is four pieces: `if (a)`, `b;`, `else` and `c;`. What stands in a block, or is the body of
-//! a statement without one, is a piece of its own, and cuts the piece around it.
+//! `if (a) { b; } else c;` is four pieces: `if (a)`, `b;`, `else` and `c;`. What stands in a block, or is the
+//! body of a statement without one, is a piece of its own, and cuts the piece around it.
 
 use std::ops::Range;
 
-use tree_sitter::{Node, Tree, TreeCursor};
+use tree_sitter::{Tree, TreeCursor};
 
+use crate::source::loops;
 use crate::source::syntax::{Language, Loop};
 
 /// Nodes whose children are statements.
@@ -27,7 +28,7 @@ const BLOCKS: [&str; 14] = [
     "ERROR",
 ];
 
-/// A piece with more lines is no statement that a person wrote, but a text that was not understood.
+/// A longer piece is no statement that a person wrote, but a text that was not understood.
 const LONGEST_PIECE: usize = 1 << 20;
 
 #[derive(Default)]
@@ -57,6 +58,9 @@ pub(super) fn pieces(language: Language, tree: &Tree, content: &[u8]) -> Pieces 
             if !cursor.goto_parent() {
                 walk.close(usize::MAX);
                 walk.found.statements.sort_by_key(|range| range.start);
+                if language != Language::Rust {
+                    walk.found.loops = loops::loops(content, &walk.found.comments);
+                }
                 return walk.found;
             }
         }
@@ -96,9 +100,7 @@ impl Walk<'_> {
         if is_block || is_clause || is_statement {
             self.cut(node.byte_range());
         }
-        if kind == "for_statement" {
-            self.found.loops.push(for_loop(node, self.content));
-        } else if is_statement && !is_block {
+        if is_statement && !is_block && kind != "for_statement" {
             self.open.push(node.byte_range());
         }
     }
@@ -151,23 +153,4 @@ fn is_statement(kind: &str, field: &str, parent: &str) -> bool {
 
 fn is_comment(kind: &str) -> bool {
     matches!(kind, "comment" | "line_comment" | "block_comment")
-}
-
-fn for_loop(node: Node<'_>, content: &[u8]) -> Loop {
-    let clause = |field: &str| {
-        let range = node.child_by_field_name(field)?.byte_range();
-        let text = content.get(range.clone())?;
-        // A declaration brings its semicolon along.
-        let length = text.strip_suffix(b";").unwrap_or(text).trim_ascii_end().len();
-        (length > 0).then(|| range.start..range.start + length)
-    };
-    let body = node.child_by_field_name("body");
-    let end = body.map_or(node.end_byte(), |body| body.start_byte());
-    let header = content.get(node.start_byte()..end).unwrap_or_default().trim_ascii_end();
-    Loop {
-        header: node.start_byte()..node.start_byte() + header.len(),
-        initialiser: clause("initializer"),
-        condition: clause("condition"),
-        step: clause("update"),
-    }
 }

@@ -10,7 +10,8 @@ use crate::read_file::{modified, read_at_most};
 use crate::scope::is_system_source;
 use crate::source::{SourceFile, SourceMap, Warning};
 
-/// Nobody writes larger sources, and machines that do are no use to read: the largest amalgamations have 10 MiB.
+/// Nobody writes larger sources, and machines that do are no use to read: the largest amalgamations have 10
+/// MiB.
 const LARGEST: u64 = 32 << 20;
 
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! `--source-map OLD=NEW`: where sources are now that were compiled elsewhere.
 
-/// Rules that replace the beginning of a path; of several that fit, the one with the longest beginning counts.
+/// Rules that replace the beginning of a path; of several that fit, the one with the longest beginning
+/// counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceMap {
     /// Longest first; of two alike, the one that was given last.

@@ -1,16 +1,18 @@
-//! How the text of a source file is built up: which stretches of it are one statement, the clauses of its `for`
-//! loops, its comments.
+//! How the text of a source file is built up: which stretches of it are one statement, the clauses of its
+//! `for` loops, its comments.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
 use crate::source::blocks::{self, Pieces};
+use crate::source::enumerators;
 
-/// Work is counted in the parser's reports of progress and the pieces of text that it asks for. Well-formed text takes one for
-/// about 90 bytes; text that is made to be hard is given up.
+/// Work is counted in the parser's reports of progress and the pieces of text that it asks for. Well-formed
+/// text takes one for about 90 bytes; text that is made to be hard is given up.
 const FIRST_WORK: usize = 10_000;
 const BYTES_A_WORK: usize = 8;
 const PIECE: usize = 4096;
@@ -92,6 +94,7 @@ impl Loop {
 pub(crate) struct Syntax {
     pub tree: Tree,
     pieces: Pieces,
+    enumerators: OnceCell<BTreeMap<String, u64>>,
 }
 
 impl Syntax {
@@ -102,7 +105,12 @@ impl Syntax {
         }
         let tree = parse(language, content)?;
         let pieces = blocks::pieces(language, &tree, content);
-        Some(Syntax { tree, pieces })
+        Some(Syntax { tree, pieces, enumerators: OnceCell::new() })
+    }
+
+    /// The enumerators of a C file, by name; `content` is its text.
+    pub fn enumerators(&self, content: &[u8]) -> &BTreeMap<String, u64> {
+        self.enumerators.get_or_init(|| enumerators::enumerators(&self.tree, content))
     }
 
     /// Sorted, without overlaps.
@@ -110,8 +118,8 @@ impl Syntax {
         &self.pieces.comments
     }
 
-    /// The stretches of text that are statements, or heads of statements without their bodies, and touch `line`. The
-    /// clauses of a `for` are not among them.
+    /// The stretches of text that are statements, or heads of statements without their bodies, and touch
+    /// `line`. The clauses of a `for` are not among them.
     pub fn statements(&self, line: &Range<usize>) -> &[Range<usize>] {
         let statements = &self.pieces.statements;
         let first = statements.partition_point(|statement| statement.end <= line.start);

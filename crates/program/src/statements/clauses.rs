@@ -17,8 +17,8 @@ pub(super) struct LoopPlace {
 }
 
 impl LoopPlace {
-    /// The statement that the row belongs to: the line where its clause begins, and which one it is. What is at the
-    /// keyword decides whether the loop goes on.
+    /// The statement that the row belongs to: the line where its clause begins, and which one it is. What is
+    /// at the keyword decides whether the loop goes on.
     pub fn part(self) -> (u32, Part) {
         let clause = self.clause.unwrap_or(Clause::Condition);
         let (line, column) = self.file.position(self.found.start_of(clause));
@@ -40,8 +40,8 @@ pub(super) fn place(view: &View<'_>, row: &Row) -> Option<LoopPlace> {
     Some(LoopPlace { file, found, clause })
 }
 
-/// Finds the steps that are at the keyword: of a loop that has a step, but no code there, what is between the body and the
-/// condition. The jump to the condition, which is at the keyword as well, comes before the body.
+/// Finds the steps that are at the keyword: of a loop that has a step, but no code there, what is between the
+/// body and the condition. The jump to the condition, which is at the keyword as well, comes before the body.
 pub(super) fn find_steps(places: &mut [Option<LoopPlace>]) {
     let with_step: BTreeSet<_> = places
         .iter()

@@ -92,8 +92,8 @@ impl View<'_> {
         Some(table)
     }
 
-    /// The code of the function at an address, and where inlined code in it begins and ends. What has no entry in the debug
-    /// information, as assembly, is as large as its symbol says.
+    /// The code of the function at an address, and where inlined code in it begins and ends. What has no
+    /// entry in the debug information, as assembly, is as large as its symbol says.
     fn extent(&self, address: u64) -> Option<(Vec<Range<u64>>, Vec<u64>)> {
         if let Some(unit) = self.info.unit_at(address) {
             let known = self.functions_of(unit);
@@ -109,7 +109,8 @@ impl View<'_> {
         }
         let symbol = self.object.symbols().at(self.object, address)?;
         let end = symbol.address.checked_add(symbol.size)?;
-        (address < end).then(|| (vec![symbol.address..end], Vec::new()))
+        let range = symbol.address..end;
+        range.contains(&address).then(|| (Vec::from([range]), Vec::new()))
     }
 
     fn functions_of(&self, unit: &functions::Unit) -> Rc<Vec<FunctionCode>> {
@@ -149,8 +150,8 @@ impl View<'_> {
         table
     }
 
-    /// The rows of the line table in a range, cut where inlined code begins and ends. Of several rows at one address the last
-    /// counts, rows that begin no statement count too, and code of line 0 is left out.
+    /// The rows of the line table in a range, cut where inlined code begins and ends. Of several rows at one
+    /// address the last counts, rows that begin no statement count too, and code of line 0 is left out.
     fn rows(&self, range: &Range<u64>, bounds: &[u64], rows: &mut Vec<Row>) {
         let Ok(found) = self.info.context.find_location_range(range.start, range.end) else { return };
         for (start, size, _) in found.take(MOST_ROWS.saturating_sub(rows.len())) {
@@ -200,7 +201,7 @@ impl View<'_> {
 
     /// The lines of missing sources that look like those of a `for`.
     fn lines_like_loops(&self, rows: &[Row]) -> BTreeSet<(Arc<str>, u32)> {
-        let mut by_file: BTreeMap<(&Option<Arc<str>>, &Arc<str>), Vec<(u32, u32)>> = BTreeMap::new();
+        let mut by_file: BTreeMap<_, Vec<(u32, u32)>> = BTreeMap::new();
         for row in rows {
             by_file.entry((&row.function, &row.file)).or_default().push((row.line, row.column.unwrap_or(0)));
         }

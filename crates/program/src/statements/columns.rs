@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The lines of a function whose code comes as that of a `for` does. `rows` are lines and columns, by address.
+/// The lines of a function whose code comes as that of a `for` does. `rows` are lines and columns, by
+/// address.
 ///
-/// Before the loop's body comes the initialiser and at last the keyword, which is to the left of it. After the body the
-/// code is back on its line, first at the step, which is the rightmost column of all, then to the left of it, at the
-/// condition or the keyword. A `for` without an initialiser looks like a `while` and is not told apart; where a line is
-/// taken for a `for` by mistake, its sub-expressions count as statements of their own.
+/// Before the loop's body comes the initialiser and at last the keyword, which is to the left of it. After
+/// the body the code is back on its line, first at the step, which is the rightmost column of all, then to
+/// the left of it, at the condition or the keyword. A `for` without an initialiser looks like a `while` and
+/// is not told apart; where a line is taken for a `for` by mistake, its sub-expressions count as statements
+/// of their own.
 pub(super) fn lines_like_loops(rows: &[(u32, u32)]) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     // The rightmost column of each line that may have begun a loop.

@@ -7,10 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::source::SourceFile;
-use crate::statements::functions::Unit;
 use crate::statements::initialisers::Declaration;
 use crate::statements::shape::Shape;
-use crate::statements::variables::{self, Units, Variable};
+use crate::statements::variables::{AllUnits, Units, Variable};
 use crate::statements::{Part, PlacedStmt, Stmt, View};
 
 /// So many variables before an address are asked whether they reach it; real ones do not overlap.
@@ -27,7 +26,7 @@ pub(crate) struct DataTables {
 }
 
 struct Variables {
-    units: Vec<Unit>,
+    units: AllUnits,
     /// By address.
     list: Vec<Variable>,
 }
@@ -122,8 +121,8 @@ impl View<'_> {
 
     fn variables(&self) -> &Variables {
         self.object.statements.data.variables.get_or_init(|| {
-            let units = variables::units(&self.info.dwarf);
-            let list = Units { dwarf: &self.info.dwarf, units: &units }.variables();
+            let units = AllUnits::new(&self.info.dwarf);
+            let list = Units { dwarf: &self.info.dwarf, all: &units }.variables();
             Variables { units, list }
         })
     }
@@ -138,7 +137,7 @@ impl View<'_> {
             return Some(declared.clone());
         }
         let variable = self.variable(index)?;
-        let units = Units { dwarf: &self.info.dwarf, units: &self.variables().units };
+        let units = Units { dwarf: &self.info.dwarf, all: &self.variables().units };
         let shape = units.shape(variable)?;
         let declaration = self.declaration(&units, variable, &shape);
         let declared = Rc::new(Declared { shape, declaration });
@@ -151,8 +150,10 @@ impl View<'_> {
             return Declaration::Unknown;
         };
         let enumerators = OnceCell::new();
-        let value =
-            |name: &str| enumerators.get_or_init(|| units.enumerators(variable.unit)).get(name).copied();
+        let value = |name: &str| {
+            let in_unit = enumerators.get_or_init(|| units.enumerators(variable.unit)).get(name).copied();
+            in_unit.or_else(|| file.syntax()?.enumerators(file.content()).get(name).copied())
+        };
         Declaration::find(&file, &variable.name, variable.line, shape, &value)
     }
 

@@ -1,19 +1,22 @@
 //! Which piece of an initialiser gives which part of a variable its value, by C's rules.
 //!
-//! Braces may be left out, designators jump, later initialisers override earlier ones. What the rules alone do not
-//! decide (text that a macro stands for, conditional text, an index that is not known here) is given up, and the declaration
-//! counts as a whole.
+//! Braces may be left out, designators jump, later initialisers override earlier ones. What the rules alone
+//! do not decide (text that a macro stands for, conditional text, an index that is not known here) is given
+//! up, and the declaration counts as a whole.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::source::SourceFile;
+use crate::source::{SourceFile, literal};
 use crate::statements::shape::{Path, Shape};
 
 /// Tables with more elements are taken as a whole.
 const MOST_ITEMS: usize = 100_000;
+
+/// Braces nest as deep as the types that they are for, or a little deeper.
+const DEEPEST_BRACES: usize = 64;
 
 /// As many declarators as anybody nests around a name.
 const MOST_DECLARATORS: usize = 32;
@@ -62,7 +65,8 @@ impl Declaration {
             return Declaration::Unknown;
         };
         let Some(value) = value else { return Declaration::NotInitialised };
-        let mut reader = Reading { content: file.content(), enumerators, found: Initialiser::default() };
+        let mut reader =
+            Reading { content: file.content(), enumerators, depth: 0, found: Initialiser::default() };
         let read = reader.value(shape, &[], value, value.byte_range());
         let fits = || !has_inferred_size(declarator) || reader.found.top_parts() == Some(shape.parts());
         match read {
@@ -75,8 +79,8 @@ impl Declaration {
 }
 
 impl Initialiser {
-    /// The text that gives a part its value, and the part that this text is about, which can be larger: a string is one
-    /// initialiser. A part that is not mentioned gets the text of the list that leaves it out.
+    /// The text that gives a part its value, and the part that this text is about, which can be larger: a
+    /// string is one initialiser. A part that is not mentioned gets the text of the list that leaves it out.
     pub fn of(&self, shape: &Shape, path: &[u64]) -> Option<(Range<usize>, Path)> {
         // One member of a union stands for all of it.
         let is_union = shape.at(path).is_some_and(Shape::is_union);
@@ -114,6 +118,8 @@ impl Initialiser {
 struct Reading<'a> {
     content: &'a [u8],
     enumerators: Enumerators<'a>,
+    /// Of braces.
+    depth: usize,
     found: Initialiser,
 }
 
@@ -131,7 +137,13 @@ impl Reading<'_> {
         }
         let is_list = value.kind() == "initializer_list";
         self.found.push(Item { path: path.to_vec(), text, is_list });
-        if is_list { self.list(shape, path, value) } else { Some(()) }
+        if !is_list {
+            return Some(());
+        }
+        self.depth += 1;
+        let read = if self.depth < DEEPEST_BRACES { self.list(shape, path, value) } else { None };
+        self.depth -= 1;
+        read
     }
 
     fn list(&mut self, shape: &Shape, path: &[Range<u64>], list: Node<'_>) -> Option<()> {
@@ -200,24 +212,9 @@ impl Reading<'_> {
     }
 
     fn number(&self, node: Node<'_>) -> Option<u64> {
-        let text = self.text(node)?;
         match node.kind() {
-            "number_literal" => {
-                let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
-                match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-                    Some(digits) => u64::from_str_radix(digits, 16).ok(),
-                    None if digits.len() > 1 && digits.starts_with('0') => {
-                        u64::from_str_radix(digits, 8).ok()
-                    }
-                    None => digits.parse().ok(),
-                }
-            }
-            "char_literal" => match text.as_bytes() {
-                [b'\'', byte, b'\''] if *byte != b'\\' && byte.is_ascii() => Some(u64::from(*byte)),
-                _ => None,
-            },
-            "identifier" => (self.enumerators)(text),
-            _ => None,
+            "identifier" => (self.enumerators)(self.text(node)?),
+            _ => literal(node, self.content),
         }
     }
 
@@ -231,7 +228,8 @@ fn is_split(shape: &Shape, value: Node<'_>) -> bool {
     match value.kind() {
         "initializer_list" | "compound_literal_expression" => false,
         "string_literal" | "concatenated_string" if shape.is_text() => false,
-        // No function can be called here, so it is a macro; those in tables stand for an element, nearly always.
+        // No function can be called here, so it is a macro; those in tables stand for an element, nearly
+        // always.
         "call_expression" => false,
         _ => shape.parts() > 0,
     }

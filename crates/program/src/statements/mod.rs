@@ -45,26 +45,28 @@ impl Program {
         self
     }
 
-    /// What made the answers so far poorer than they could be, each once, in the order in which it was noticed.
+    /// What made the answers so far poorer than they could be, each once, in the order in which it was
+    /// noticed.
     pub fn warnings(&self) -> Vec<Warning> {
         self.sources.warnings()
     }
 
-    /// The statement that the code at `address` belongs to. `None` when there is no debug information for it, and for code
-    /// that the compiler says belongs to no line.
+    /// The statement that the code at `address` belongs to. `None` when there is no debug information for it,
+    /// and for code that the compiler says belongs to no line.
     pub fn statement_at(&self, address: u64) -> Option<Stmt> {
         let (view, bias) = self.view(address)?;
         view.statement_at(address.wrapping_sub(bias))
     }
 
-    /// The statement at `address`, and where that is inlined code, the statements of the calls around it, innermost first.
+    /// The statement at `address`, and where that is inlined code, the statements of the calls around it,
+    /// innermost first.
     pub fn statements_at(&self, address: u64) -> Vec<Stmt> {
         let Some((view, bias)) = self.view(address) else { return Vec::new() };
         view.call_chain(address.wrapping_sub(bias))
     }
 
-    /// The statements of the function that `address` is in, with those that are inlined into it after its own, in the order
-    /// of the source.
+    /// The statements of the function that `address` is in, with those that are inlined into it after its
+    /// own, in the order of the source.
     pub fn statements_of(&self, address: u64) -> Vec<PlacedStmt> {
         let Some((view, bias)) = self.view(address) else { return Vec::new() };
         let mut found = view.statements_of(address.wrapping_sub(bias));
@@ -72,14 +74,15 @@ impl Program {
         found
     }
 
-    /// The statement that gives the data at `address` the value that it has at the start. `None` when that is not the data of
-    /// a variable, or of one that no statement initialises.
+    /// The statement that gives the data at `address` the value that it has at the start. `None` when that is
+    /// not the data of a variable, or of one that no statement initialises.
     pub fn statement_of_data(&self, address: u64) -> Option<Stmt> {
         let (view, bias) = self.view(address)?;
         view.statement_of_data(address.wrapping_sub(bias))
     }
 
-    /// The statements that initialise the variable at `address`, an element each, in the order of their addresses.
+    /// The statements that initialise the variable at `address`, an element each, in the order of their
+    /// addresses.
     pub fn statements_of_variable(&self, address: u64) -> Vec<PlacedStmt> {
         let Some((view, bias)) = self.view(address) else { return Vec::new() };
         let mut found = view.statements_of_variable(address.wrapping_sub(bias));
@@ -100,8 +103,8 @@ impl Program {
         file.position(range.start).0..=file.position(last).0
     }
 
-    /// The path of the object that is the program itself, not one of its libraries. It is mapped below its loader and all
-    /// that this loads.
+    /// The path of the object that is the program itself, not one of its libraries. It is mapped below its
+    /// loader and all that this loads.
     pub fn main_object(&self) -> Option<&Arc<str>> {
         self.objects_by_address().find(|object| !object.segments().is_empty()).map(|object| &object.path)
     }

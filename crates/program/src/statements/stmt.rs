@@ -8,9 +8,9 @@ use crate::source::Clause;
 
 /// A statement: what people point at when they say where a program is wrong.
 ///
-/// It is a line of a function. Columns tell no statements apart, since line tables have a row for each sub-expression, but
-/// for the clauses of a `for`, which are run at different times. Code that a macro stands for belongs to the line that
-/// uses the macro; code of an inlined call to the line of the called function.
+/// It is a line of a function. Columns tell no statements apart, since line tables have a row for each
+/// sub-expression, but for the clauses of a `for`, which are run at different times. Code that a macro stands
+/// for belongs to the line that uses the macro; code of an inlined call to the line of the called function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stmt {
     /// Path of the object.

@@ -8,7 +8,8 @@ use crate::source::SourceFile;
 use crate::statements::{Part, Stmt, View};
 
 impl Program {
-    /// The source of a statement and the place of its text; `None` when the source is not there, or too short.
+    /// The source of a statement and the place of its text; `None` when the source is not there, or too
+    /// short.
     pub(super) fn find_text(&self, stmt: &Stmt) -> Option<(Rc<SourceFile>, Range<usize>)> {
         let file = self.sources.file(&stmt.file, &stmt.object)?;
         let line = file.line(stmt.line)?;
@@ -39,7 +40,8 @@ fn clause(file: &SourceFile, stmt: &Stmt, column: u32) -> Option<Range<usize>> {
     Some(range.unwrap_or(&found.header).clone())
 }
 
-/// From the first to the last statement that touches a line, and the braces on this line that close what was opened.
+/// From the first to the last statement that touches a line, and the braces on this line that close what was
+/// opened.
 fn statements(file: &SourceFile, line: &Range<usize>) -> Option<Range<usize>> {
     let touching = file.syntax()?.statements(line);
     let (start, end) = (touching.first()?.start, touching.last()?.end);

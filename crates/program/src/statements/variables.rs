@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gimli::{AttributeValue, DebugInfoOffset, DwAt, Dwarf, EvaluationResult, Location, UnitOffset};
+use gimli::{AttributeValue, DebugInfoOffset, DwAt, Dwarf, EvaluationResult, Location, UnitOffset, UnitType};
 
 use crate::debug_info::Reader;
 use crate::statements::functions::{Entry, Unit};
@@ -37,26 +37,46 @@ pub(super) struct Variable {
 }
 
 /// All units of an object.
-pub(super) struct Units<'a> {
-    pub dwarf: &'a Dwarf<Reader>,
-    pub units: &'a [Unit],
+pub(super) struct AllUnits {
+    /// Those of .debug_info come first, in its order.
+    units: Vec<Unit>,
+    /// Types that have a unit of their own: its index, and the type in it.
+    types: BTreeMap<u64, (usize, UnitOffset)>,
 }
 
-/// Reads the headers of all units.
-pub(super) fn units(dwarf: &Dwarf<Reader>) -> Vec<Unit> {
-    let mut found = Vec::new();
-    let mut headers = dwarf.units();
-    while let Ok(Some(header)) = headers.next() {
-        found.extend(dwarf.unit(header));
+/// All units of an object, and the sections that they are in.
+pub(super) struct Units<'a> {
+    pub dwarf: &'a Dwarf<Reader>,
+    pub all: &'a AllUnits,
+}
+
+impl AllUnits {
+    /// Reads the headers of all units.
+    pub fn new(dwarf: &Dwarf<Reader>) -> AllUnits {
+        let mut units = Vec::new();
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            units.extend(dwarf.unit(header));
+        }
+        // Until DWARF 4, types that several units share have a section of their own.
+        let mut headers = dwarf.type_units();
+        while let Ok(Some(header)) = headers.next() {
+            units.extend(dwarf.unit(header));
+        }
+        let of_type = |(index, unit): (usize, &Unit)| match unit.header.type_() {
+            UnitType::Type { type_signature, type_offset } => Some((type_signature.0, (index, type_offset))),
+            _ => None,
+        };
+        let types = units.iter().enumerate().filter_map(of_type).collect();
+        AllUnits { units, types }
     }
-    found
 }
 
 impl Units<'_> {
     /// The variables of all units that have an address, by address.
     pub fn variables(&self) -> Vec<Variable> {
         let mut found = Vec::new();
-        for (index, unit) in self.units.iter().enumerate() {
+        for (index, unit) in self.all.units.iter().enumerate() {
             self.variables_of(index, unit, &mut found);
         }
         found.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
@@ -140,7 +160,7 @@ impl Units<'_> {
     /// The enumerators of a unit, by name.
     pub fn enumerators(&self, unit: usize) -> BTreeMap<String, u64> {
         let mut found = BTreeMap::new();
-        let Some(of) = self.units.get(unit) else { return found };
+        let Some(of) = self.all.units.get(unit) else { return found };
         let mut entries = of.entries();
         while let Ok(Some((_, entry))) = entries.next_dfs() {
             if entry.tag() == gimli::DW_TAG_enumerator
@@ -154,7 +174,8 @@ impl Units<'_> {
         found
     }
 
-    /// An attribute of an entry, or of the one that it completes or is an instance of, and the unit that has it.
+    /// An attribute of an entry, or of the one that it completes or is an instance of, and the unit that has
+    /// it.
     fn attribute(
         &self,
         unit: usize,
@@ -171,7 +192,7 @@ impl Units<'_> {
         let (mut at, mut reference) = (unit, origin(entry)?);
         for _ in 0..MOST_REFERENCES {
             let (unit, offset) = self.follow(at, &reference)?;
-            let entry = self.units.get(unit)?.entry(offset).ok()?;
+            let entry = self.all.units.get(unit)?.entry(offset).ok()?;
             if let Some(value) = own(&entry, wanted) {
                 return Some((unit, value));
             }
@@ -185,27 +206,28 @@ impl Units<'_> {
         match reference {
             AttributeValue::UnitRef(offset) => Some((unit, *offset)),
             AttributeValue::DebugInfoRef(offset) => self.unit_with(*offset),
+            AttributeValue::DebugTypesRef(signature) => self.all.types.get(&signature.0).copied(),
             _ => None,
         }
     }
 
     fn unit_with(&self, offset: DebugInfoOffset) -> Option<(usize, UnitOffset)> {
         let start = |unit: &Unit| unit.header.offset().as_debug_info_offset();
-        let after = self.units.partition_point(|unit| start(unit).is_none_or(|start| start <= offset));
+        let after = self.all.units.partition_point(|unit| start(unit).is_some_and(|start| start <= offset));
         let index = after.checked_sub(1)?;
-        Some((index, offset.to_unit_offset(&self.units.get(index)?.header)?))
+        Some((index, offset.to_unit_offset(&self.all.units.get(index)?.header)?))
     }
 
     fn name(&self, unit: usize, entry: &Entry<'_>) -> Option<Arc<str>> {
         let (unit, value) = self.attribute(unit, entry, gimli::DW_AT_name)?;
-        let text = self.dwarf.attr_string(self.units.get(unit)?, value).ok()?;
+        let text = self.dwarf.attr_string(self.all.units.get(unit)?, value).ok()?;
         Some(Arc::from(&*lossy(&text)))
     }
 
     /// The path of a source file, put together as the line tables do it.
     fn file(&self, unit: usize, index: &AttributeValue<Reader>) -> Option<Arc<str>> {
         let AttributeValue::FileIndex(index) = index else { return None };
-        let unit = self.units.get(unit)?;
+        let unit = self.all.units.get(unit)?;
         let header = unit.line_program.as_ref()?.header();
         let file = header.file(*index)?;
         let text = |value| self.dwarf.attr_string(unit, value).ok();
@@ -236,11 +258,15 @@ impl Units<'_> {
         depth: usize,
         parts: &mut usize,
     ) -> Option<Shape> {
-        let entry = self.units.get(unit)?.entry(offset).ok()?;
+        let entry = self.all.units.get(unit)?.entry(offset).ok()?;
         let size =
             || entry.attr_value(gimli::DW_AT_byte_size).ok().flatten().and_then(|value| value.udata_value());
         *parts += 1;
         let deeper = (*parts < MOST_PARTS).then(|| depth.checked_sub(1)).flatten();
+        // A type that has a unit of its own is declared here with that unit's name.
+        if let (Ok(Some(signature)), Some(depth)) = (entry.attr_value(gimli::DW_AT_signature), deeper) {
+            return self.shape_of(unit, &signature, depth, parts);
+        }
         match (entry.tag(), deeper) {
             (gimli::DW_TAG_typedef | gimli::DW_TAG_const_type | gimli::DW_TAG_volatile_type, Some(depth)) => {
                 self.shape_of(unit, &entry.attr_value(gimli::DW_AT_type).ok()??, depth, parts)
@@ -269,7 +295,7 @@ impl Units<'_> {
     fn array(&self, unit: usize, entry: &Entry<'_>, depth: usize, parts: &mut usize) -> Option<Shape> {
         let of_type = entry.attr_value(gimli::DW_AT_type).ok()??;
         let mut shape = self.shape_of(unit, &of_type, depth, parts)?;
-        let mut tree = self.units.get(unit)?.entries_tree(Some(entry.offset())).ok()?;
+        let mut tree = self.all.units.get(unit)?.entries_tree(Some(entry.offset())).ok()?;
         let mut children = tree.root().ok()?.children();
         let mut counts = Vec::new();
         while let Ok(Some(child)) = children.next() {
@@ -295,7 +321,7 @@ impl Units<'_> {
         depth: usize,
         parts: &mut usize,
     ) -> Option<Vec<Member>> {
-        let mut tree = self.units.get(unit)?.entries_tree(Some(record)).ok()?;
+        let mut tree = self.all.units.get(unit)?.entries_tree(Some(record)).ok()?;
         let mut children = tree.root().ok()?.children();
         let mut members = Vec::new();
         while let Ok(Some(child)) = children.next() {

@@ -46,6 +46,8 @@ int conditions(int a, int b)
         sum += i;
     EACH(i, a)
         sum += i;
+    EACH(j, a) EACH(k, b) for (int i = 0; i < j; i++)
+        sum += i * k;
     while (LARGEST(sum, a, b) < 5) sum++;
     CHECK(sum >= 0);
     return sum;

@@ -1,6 +1,7 @@
 /* Initialised variables and tables. */
 enum colour { RED, GREEN, BLUE };
 enum colour favourite = GREEN;
+enum { APPLE, PEAR = 3 }; /* no variable has this type */
 struct point { int x, y; };
 struct entry { const char *name; int value; struct point at; char text[8]; };
 
@@ -38,6 +39,10 @@ const char *names[] = {
     [RED] = "red",
     [BLUE] = "blue",
     [GREEN] = "green",
+};
+int prices[] = {
+    [PEAR] = 20,
+    [APPLE] = 10,
 };
 int twice_given[3] = {
     [1] = 1,
