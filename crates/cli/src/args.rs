@@ -91,6 +91,9 @@ pub enum Dump {
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),
+    /// The parameters and variables of a function, where they are, and their types
+    #[command(override_usage = "whydunit dump types -- PROGRAM SYMBOL")]
+    Types(DumpFunction),
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
 mod ops;
+mod types;
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -16,6 +17,7 @@ use crate::lookup::{self, Lookup};
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
         Dump::Ops(arguments) => ops::text(arguments),
+        Dump::Types(arguments) => types::text(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
 }
