@@ -115,6 +115,9 @@ pub enum Dump {
     /// The statements of a function or of an initialised variable: lines, addresses, text
     #[command(override_usage = "whydunit dump statements [OPTIONS] -- PROGRAM SYMBOL")]
     Statements(DumpStatements),
+    /// The parameters and variables of a function, where they are, and their types
+    #[command(override_usage = "whydunit dump types -- PROGRAM SYMBOL")]
+    Types(DumpFunction),
 }
 
 #[derive(Debug, Args)]

@@ -1,9 +1,10 @@
 //! The questions about types, variables and values, in guest addresses.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::debug_info::DebugInfo;
-use crate::demangle::demangle;
+use crate::demangle::demangle_whole;
 use crate::entries::Die;
 use crate::mapping;
 use crate::program::Program;
@@ -11,7 +12,7 @@ use crate::state::State;
 use crate::types::{Type, TypeId, Types};
 use crate::unwind::{self, Backtrace, Frame, Memory};
 use crate::values::{Builder, Contents, Limits, NoContents, Printer, Value, ValueKind};
-use crate::variables::{self, Call, Evaluator, Place, Variable};
+use crate::variables::{self, Block, Call, Evaluator, Place, Variable};
 
 impl Program {
     /// The callers of a stopped guest, at most `most` frames.
@@ -25,6 +26,34 @@ impl Program {
         let Some((object, bias)) = self.object_at(frame.lookup) else { return Vec::new() };
         let Some((info, types)) = self.debug(object) else { return Vec::new() };
         variables::calls(info, &types, frame.lookup.wrapping_sub(bias))
+    }
+
+    /// All blocks of the function at an address, with what is declared in each; empty without debug information.
+    pub fn blocks_of(&self, address: u64) -> Vec<Block> {
+        let Some((object, bias)) = self.object_at(address) else { return Vec::new() };
+        let Some((info, types)) = self.debug(object) else { return Vec::new() };
+        let in_object = address.wrapping_sub(bias);
+        let unit = info.unit_at(in_object).and_then(|unit| types.debug.handle(unit));
+        let function = unit.and_then(|unit| types.debug.outline(unit)?.function_at(in_object));
+        function.map(|function| variables::blocks(&types, function, bias)).unwrap_or_default()
+    }
+
+    /// Definitions of the named types that the types of some variables are made of, by name.
+    pub fn definitions_for<'a>(
+        &self,
+        variables: impl IntoIterator<Item = &'a Variable>,
+    ) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        let ids: Vec<TypeId> = variables.into_iter().filter_map(|variable| variable.of).collect();
+        for object in 0..self.objects.len() as u32 {
+            let here: Vec<TypeId> = ids.iter().copied().filter(|id| id.object == object).collect();
+            if !here.is_empty()
+                && let Some((_, types)) = self.debug(object)
+            {
+                found.extend(types.definitions(&here));
+            }
+        }
+        found
     }
 
     /// All variables outside of functions, in all objects, those of each object in the order of its file.
@@ -94,6 +123,12 @@ impl Program {
         id.and_then(|id| self.types(id)).map_or_else(|| "void".to_owned(), |types| types.name(id))
     }
 
+    /// A type as the declaration of a variable has it: `int table[3]`.
+    pub fn declaration(&self, id: Option<TypeId>, variable: &str) -> String {
+        let types = id.and_then(|id| self.types(id));
+        types.map_or_else(|| format!("void {variable}"), |types| types.declaration(id, variable))
+    }
+
     /// A type with its members.
     pub fn type_definition(&self, id: Option<TypeId>) -> String {
         id.and_then(|id| self.types(id)).map_or_else(|| "void".to_owned(), |types| types.definition(id))
@@ -137,6 +172,9 @@ impl Program {
         let printer = Printer::new(self, state, self.evaluator(variable, frame, state), limits);
         let size = printer.size(&types, variable.of).unwrap_or(0);
         let contents = Contents::read(&place, size, frame, state);
+        if let Err(NoContents::Failed(reason)) = contents {
+            return format!("<error reading variable {} ({reason})>", variable.name);
+        }
         printer.print(&types, variable.of, &contents)
     }
 
@@ -251,11 +289,25 @@ impl Program {
         if !symbol.has_size && !object.is_code(in_object) {
             return None;
         }
-        let name = demangle(symbol.name).unwrap_or_else(|| without_number(symbol.name).to_owned());
+        let function = || self.rust_function(object.is_code(in_object).then_some(address)?);
+        let name = function().or_else(|| demangle_whole(symbol.name));
+        let name = name.unwrap_or_else(|| without_number(symbol.name).to_owned());
         match in_object.wrapping_sub(symbol.address) {
             0 => Some(name),
             offset => Some(format!("{name}+{offset}")),
         }
+    }
+
+    /// Mangled names of Rust's functions lack the types that tell instances apart; debug information has them.
+    fn rust_function(&self, address: u64) -> Option<String> {
+        let (object, bias) = self.object_at(address)?;
+        let (info, types) = self.debug(object)?;
+        let unit = types.debug.handle(info.unit_at(address.wrapping_sub(bias))?)?;
+        if !types.debug.is_rust(unit) {
+            return None;
+        }
+        let function = types.debug.outline(unit)?.function_at(address.wrapping_sub(bias))?;
+        types.debug.entry(function)?.qualified_name()
     }
 
     /// Type and contents of a static member that is declared in a class.

@@ -4,6 +4,7 @@ mod conditions;
 mod core;
 mod ops;
 mod statements;
+mod types;
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -22,6 +23,7 @@ pub fn dump(what: &Dump) -> Result<u8, Failure> {
         Dump::Ops(arguments) => ops::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
         Dump::Statements(arguments) => statements::text(arguments),
+        Dump::Types(arguments) => types::text(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
 }

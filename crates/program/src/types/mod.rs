@@ -8,6 +8,8 @@ mod model;
 mod name;
 mod read;
 mod record;
+mod rust;
+mod uses;
 mod view;
 
 pub use model::{
