@@ -14,6 +14,8 @@
 //!   possible. We tell the frames that are there.
 //! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
 //! - [`READING`]: when memory cannot be read, gdb repeats the name of the variable in the message.
+//! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
+//!   all of them as optimised out. We list those of the blocks around the instruction.
 //! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
 //!   We are asked about the type alone.
 
@@ -32,6 +34,8 @@ const NOT_SAVED_TEXT: &str = "<not saved>";
 const LEFT: &str = "gdb shows a function that has left the stack";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
 const READING: &str = "gdb names the variable in the message";
+const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
+const OPTIMISED_OUT: &str = "<optimized out>";
 const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
 const VARIABLE_LENGTH_TEXT: &str = "variable length]";
 
@@ -106,9 +110,15 @@ impl Comparison<'_> {
         let normalised = self.normalise(ours, theirs);
         self.equal(&format!("frame {level}"), &describe(&normalised), &describe(theirs));
         let place = format!("frame {level} ({})", theirs.function);
+        let theirs_arguments = &theirs.arguments;
         self.variables(&format!("{place} arguments"), &ours.arguments, &theirs.arguments);
-        self.variables(&format!("{place} locals"), &ours.locals, &theirs.locals);
+        let locals = self.entered(&ours.locals, &theirs.locals);
+        self.variables(&format!("{place} locals"), &ours.locals, &locals);
         for ((name, ours), (_, theirs)) in ours.types.iter().zip(&theirs.types) {
+            let is_variable = |variable: &Variable| variable.name == *name;
+            if !locals.iter().any(is_variable) && !theirs_arguments.iter().any(is_variable) {
+                continue;
+            }
             self.report.types += 1;
             let theirs = theirs.strip_prefix("type = ").unwrap_or(theirs).trim_end();
             let theirs = self.without_length(ours.trim_end(), theirs);
@@ -134,6 +144,24 @@ impl Comparison<'_> {
             self.report.normalised(SAME_ADDRESS);
         }
         frame
+    }
+
+    /// gdb's variables without those that are optimised out and that we do not have.
+    fn entered(&mut self, ours: &[Variable], theirs: &[Variable]) -> Vec<Variable> {
+        let mut missing: Vec<&Variable> = ours.iter().collect();
+        let mut kept = Vec::new();
+        for variable in theirs {
+            let same = |other: &&Variable| (&other.name, other.line) == (&variable.name, variable.line);
+            match missing.iter().position(same) {
+                Some(index) => {
+                    missing.remove(index);
+                    kept.push(variable.clone());
+                }
+                None if variable.printed == OPTIMISED_OUT => self.report.normalised(NOT_ENTERED),
+                None => kept.push(variable.clone()),
+            }
+        }
+        kept
     }
 
     /// gdb's definition of a type without the length of an array, if that is how the two differ.
