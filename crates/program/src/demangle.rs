@@ -7,20 +7,58 @@ const LONGEST: usize = 4096;
 
 /// The source form of a mangled C++ or Rust name; `None` for names that are not mangled.
 pub fn demangle(name: &str) -> Option<String> {
+    demangle_with(name, false)
+}
+
+/// The same, with the hash that tells Rust's symbols of one name apart.
+pub(crate) fn demangle_whole(name: &str) -> Option<String> {
+    demangle_with(name, true)
+}
+
+fn demangle_with(name: &str, with_hash: bool) -> Option<String> {
     if !name.starts_with("_Z") && !name.starts_with("_R") {
         return None;
     }
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+    if is_rust(name)
+        && let Ok(rust) = rustc_demangle::try_demangle(name)
+    {
         let mut text = Bounded::default();
         // The alternate form leaves out the hash.
-        write!(text, "{rust:#}").ok()?;
+        if with_hash { write!(text, "{rust}") } else { write!(text, "{rust:#}") }.ok()?;
         return Some(text.0);
     }
     let symbol = cpp_demangle::Symbol::new(name).ok()?;
     let mut text = Bounded::default();
     let options = cpp_demangle::DemangleOptions::new();
     symbol.structured_demangle(&mut text, &options).ok()?;
-    Some(text.0)
+    Some(in_common_words(&text.0))
+}
+
+/// Rust's older names look like C++'s but for the hash at the end.
+fn is_rust(name: &str) -> bool {
+    let hash = name
+        .split('.')
+        .next()
+        .and_then(|name| name.strip_suffix('E'))
+        .and_then(|name| name.get(name.len().checked_sub(19)?..));
+    name.starts_with("_R") || hash.is_some_and(|hash| hash.starts_with("17h"))
+}
+
+/// Other tools' words for what no source names.
+fn in_common_words(name: &str) -> String {
+    let name = name.replace("_GLOBAL__N_1", "(anonymous namespace)");
+    let made = [
+        ("{vtable(", "vtable for "),
+        ("{vtt(", "VTT for "),
+        ("{typeinfo(", "typeinfo for "),
+        ("{typeinfo name(", "typeinfo name for "),
+    ];
+    for (prefix, words) in made {
+        if let Some(of) = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(")}")) {
+            return format!("{words}{of}");
+        }
+    }
+    name
 }
 
 /// A demangled name without its parameter list and template arguments at the end, which is what
@@ -40,6 +78,21 @@ pub(crate) fn without_parameters(name: &str) -> &str {
             {
                 return &name[..at];
             }
+            _ => {}
+        }
+    }
+    name
+}
+
+/// A demangled function's name without the parameter list at its end, however many there are before it.
+pub(crate) fn without_last_parameters(name: &str) -> &str {
+    let end = name.trim_end_matches(|c: char| c != ')');
+    let mut depth = 0usize;
+    for (at, c) in end.char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' if depth == 1 => return &end[..at],
+            '(' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
@@ -71,6 +124,9 @@ mod tests {
             Some("core::panicking::panic")
         );
         assert_eq!(demangle("_RNvC6_123foo3bar").as_deref(), Some("123foo::bar"));
+        assert_eq!(demangle("_ZN12_GLOBAL__N_16hiddenE").as_deref(), Some("(anonymous namespace)::hidden"));
+        assert_eq!(demangle("_ZTV6Square").as_deref(), Some("vtable for Square"));
+        assert_eq!(demangle("_ZN12_GLOBAL__N_11fEv").as_deref(), Some("(anonymous namespace)::f()"));
         assert_eq!(demangle("main"), None);
         assert_eq!(demangle("_Z"), None);
     }
@@ -82,6 +138,11 @@ mod tests {
         assert_eq!(without_parameters("S::operator()(int) const"), "S::operator()");
         assert_eq!(without_parameters("f<void (*)(int)>(int)"), "f<void (*)(int)>");
         assert_eq!(without_parameters("main"), "main");
+        assert_eq!(
+            without_last_parameters("f(int)::$_0::operator()(char (*)()) const"),
+            "f(int)::$_0::operator()"
+        );
+        assert_eq!(without_last_parameters("main"), "main");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::debug_info::DebugInfo;
-use crate::demangle::demangle;
+use crate::demangle::demangle_whole;
 use crate::entries::Die;
 use crate::mapping;
 use crate::program::Program;
@@ -137,6 +137,9 @@ impl Program {
         let printer = Printer::new(self, state, self.evaluator(variable, frame, state), limits);
         let size = printer.size(&types, variable.of).unwrap_or(0);
         let contents = Contents::read(&place, size, frame, state);
+        if let Err(NoContents::Failed(reason)) = contents {
+            return format!("<error reading variable {} ({reason})>", variable.name);
+        }
         printer.print(&types, variable.of, &contents)
     }
 
@@ -251,11 +254,25 @@ impl Program {
         if !symbol.has_size && !object.is_code(in_object) {
             return None;
         }
-        let name = demangle(symbol.name).unwrap_or_else(|| without_number(symbol.name).to_owned());
+        let function = || self.rust_function(object.is_code(in_object).then_some(address)?);
+        let name = function().or_else(|| demangle_whole(symbol.name));
+        let name = name.unwrap_or_else(|| without_number(symbol.name).to_owned());
         match in_object.wrapping_sub(symbol.address) {
             0 => Some(name),
             offset => Some(format!("{name}+{offset}")),
         }
+    }
+
+    /// Mangled names of Rust's functions lack the types that tell instances apart; debug information has them.
+    fn rust_function(&self, address: u64) -> Option<String> {
+        let (object, bias) = self.object_at(address)?;
+        let (info, types) = self.debug(object)?;
+        let unit = types.debug.handle(info.unit_at(address.wrapping_sub(bias))?)?;
+        if !types.debug.is_rust(unit) {
+            return None;
+        }
+        let function = types.debug.outline(unit)?.function_at(address.wrapping_sub(bias))?;
+        types.debug.entry(function)?.qualified_name()
     }
 
     /// Type and contents of a static member that is declared in a class.

@@ -30,12 +30,14 @@ fn gdb(arguments: &[&Path], commands: &[String]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Cores of a program at some of its times: each time that it comes to another line of its source, and a few
-/// instructions further.
+/// Cores of a program at some of its times: each time that it comes to another line of its source, or of those that
+/// say STOP if any do, and a few instructions further.
 fn cores(scratch: &Scratch, program: &Path, source: &Path, count: usize) -> Vec<PathBuf> {
     let name = source.file_name().unwrap().to_str().unwrap();
-    let lines = std::fs::read_to_string(source).unwrap().lines().count();
-    let mut commands: Vec<String> = (1..=lines).map(|line| format!("break {name}:{line}")).collect();
+    let text = std::fs::read_to_string(source).unwrap();
+    let is_marked = text.contains("// STOP");
+    let lines = text.lines().enumerate().filter(|(_, line)| !is_marked || line.contains("// STOP"));
+    let mut commands: Vec<String> = lines.map(|(index, _)| format!("break {name}:{}", index + 1)).collect();
     commands.push("run".to_owned());
     let mut paths = Vec::new();
     for n in 0..count {
@@ -215,4 +217,10 @@ fn older_debug_information() {
 #[test]
 fn rust_without_optimisation() {
     agree("kinds-rust", "rustc", "kinds.rs", &["-g"], 6);
+}
+
+#[test]
+fn cpp_by_gcc_and_clang() {
+    agree("classes-gcc", "g++", "classes.cc", &["-g", "-O0", "-std=c++17"], 20);
+    agree("classes-clang", "clang++", "classes.cc", &["-g", "-O0", "-std=c++17"], 20);
 }

@@ -5,6 +5,7 @@ use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, DwTag, Range, Unit}
 use super::index::qualifies;
 use super::{DEEPEST, Debug, Die};
 use crate::debug_info::Reader;
+use crate::demangle::{demangle, without_last_parameters};
 
 /// An entry may complete another, which completes another; compilers make chains of three.
 const MOST_ORIGINS: usize = 8;
@@ -116,6 +117,23 @@ impl<'a> Entry<'a> {
             }
         }
         Some(name)
+    }
+
+    /// The name of a function without its parameters. In a class without a name, only the mangled name says where.
+    pub fn function_name(&self) -> Option<String> {
+        let chain = self.chain();
+        let declared = chain.last()?;
+        let parent = self.debug.outline(declared.die.unit)?.parent(declared.die.offset);
+        let parent = parent.and_then(|offset| self.debug.entry(Die { unit: declared.die.unit, offset }));
+        let is_unnamed = parent.is_some_and(|parent| {
+            matches!(parent.tag(), gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type)
+                && parent.own_name().is_none()
+        });
+        let linkage = || chain.iter().find_map(|entry| entry.text(gimli::DW_AT_linkage_name));
+        if is_unnamed && let Some(name) = linkage().and_then(|name| demangle(&name)) {
+            return Some(without_last_parameters(&name).to_owned());
+        }
+        self.qualified_name()
     }
 
     /// What this entry adds to the names of what is inside of it.

@@ -11,7 +11,10 @@ const LONGEST_DEFINITION: usize = 1 << 18;
 impl Types<'_> {
     /// The whole definition, over several lines for structs.
     pub fn definition(&self, id: Option<TypeId>) -> String {
-        self.write(id, String::new(), Detail::DEFINITION, 0)
+        match self.strip(id) {
+            Some((_, found)) if matches!(found.kind, TypeKind::Unspecified) => "void".to_owned(),
+            _ => self.write(id, String::new(), Detail::DEFINITION, 0),
+        }
     }
 
     pub(super) fn enum_body(
@@ -27,7 +30,6 @@ impl Types<'_> {
         let mut text = String::new();
         if found.language == Language::Cpp
             && let Some((under, _)) = self.strip(underlying)
-            && self.name(Some(under)) != "unsigned int"
         {
             let _ = write!(text, ": {} ", self.name(Some(under)));
         }
@@ -48,17 +50,11 @@ impl Types<'_> {
         text
     }
 
-    pub(super) fn record_body(
-        &self,
-        id: TypeId,
-        found: &Type,
-        record: &Record,
-        detail: Detail,
-        depth: usize,
-    ) -> String {
+    pub(super) fn record_body(&self, found: &Type, record: &Record, detail: Detail, depth: usize) -> String {
+        let given = self.with_substitutions(&record.template_types);
         let inside = detail.inside();
         let indent = " ".repeat(inside.indent);
-        let mut text = self.bases(record);
+        let mut text = self.template_types(record) + &self.bases(record);
         text.push_str("{\n");
         let members: Vec<&Member> = record.members.iter().filter(|member| is_shown(member)).collect();
         let methods: Vec<&Method> = record.methods.iter().filter(|method| !method.is_artificial).collect();
@@ -71,19 +67,20 @@ impl Types<'_> {
         for member in &members {
             section.enter(member.access, &mut text);
             let modifier = if member.is_static { "static " } else { "" };
-            let declared = self.write(member.of, member.name.clone().unwrap_or_default(), inside, depth + 1);
+            let declared = given.write(member.of, member.name.clone().unwrap_or_default(), inside, depth + 1);
             let bits = member.bits.map_or_else(String::new, |(_, size)| format!(" : {size}"));
             let _ = writeln!(text, "{indent}{modifier}{declared}{bits};");
             if text.len() > LONGEST_DEFINITION {
                 break;
             }
         }
-        if !methods.is_empty() && !members.is_empty() {
+        if !methods.is_empty() && section.current.is_some() {
             text.push('\n');
         }
+        section.is_used = true;
         for method in methods {
             section.enter(method.access, &mut text);
-            let _ = writeln!(text, "{indent}{};", self.method(found, method, depth));
+            let _ = writeln!(text, "{indent}{};", given.method(found, method, depth));
         }
         if !record.typedefs.is_empty() && found.language == Language::Cpp {
             text.push('\n');
@@ -91,9 +88,15 @@ impl Types<'_> {
                 let _ = writeln!(text, "{indent}typedef {};", self.declaration(*of, name));
             }
         }
-        let _ = id;
         let _ = write!(text, "{}}}", " ".repeat(detail.indent));
         text
+    }
+
+    /// `[with T = int] `: inside of the braces the parameter's name stands for the type.
+    fn template_types(&self, record: &Record) -> String {
+        let types = record.template_types.iter();
+        let texts: Vec<String> = types.map(|(name, of)| format!("{name} = {}", self.name(*of))).collect();
+        if texts.is_empty() { String::new() } else { format!("[with {}] ", texts.join(", ")) }
     }
 
     fn bases(&self, record: &Record) -> String {
@@ -176,86 +179,5 @@ impl Section {
             Access::Private => "private",
         };
         let _ = writeln!(text, "{}{word}:", self.indent);
-    }
-}
-
-/// Rust's way to write types.
-impl Types<'_> {
-    pub(super) fn rust_base(&self, found: &Type, id: TypeId, detail: Detail, depth: usize) -> String {
-        let name = found.name.clone();
-        match &found.kind {
-            TypeKind::Pointer { to, .. } => match name {
-                Some(name) if detail.levels <= 0 => name,
-                _ => format!("*mut {}", self.write(*to, String::new(), Detail::NAME, depth + 1)),
-            },
-            TypeKind::Array { element, dimensions, .. } => {
-                let element = self.write(*element, String::new(), Detail::NAME, depth + 1);
-                let count = dimensions.first().and_then(|dimension| dimension.count);
-                match count {
-                    Some(count) => format!("[{element}; {count}]"),
-                    None => format!("[{element}]"),
-                }
-            }
-            TypeKind::Function { returns, parameters, .. } => {
-                let list = self.parameter_list(parameters, false, false, depth);
-                match returns {
-                    Some(returns) => {
-                        let returns = self.write(Some(*returns), String::new(), Detail::NAME, depth + 1);
-                        format!("fn ({list}) -> {returns}")
-                    }
-                    None => format!("fn ({list})"),
-                }
-            }
-            TypeKind::Record(record) if detail.levels > 0 => self.rust_record(found, record, detail, depth),
-            _ => {
-                let _ = id;
-                name.unwrap_or_else(|| "()".to_owned())
-            }
-        }
-    }
-
-    fn rust_record(&self, found: &Type, record: &Record, detail: Detail, depth: usize) -> String {
-        let indent = " ".repeat(detail.indent + 2);
-        let name = found.name.as_deref().unwrap_or_default();
-        let keyword = match (&record.variants, record.keyword) {
-            (Some(_), _) => "enum",
-            (_, Keyword::Union) => "union",
-            _ => "struct",
-        };
-        let mut text = format!("{keyword} {name} {{\n");
-        for member in &record.members {
-            let of = self.write(member.of, String::new(), Detail::NAME, depth + 1);
-            let _ = writeln!(text, "{indent}{}: {of},", member.name.as_deref().unwrap_or_default());
-        }
-        if let Some(part) = &record.variants {
-            for variant in part.variants.iter().flat_map(|variant| &variant.members) {
-                let name = variant.name.as_deref().unwrap_or_default();
-                let _ = writeln!(text, "{indent}{name}{},", self.rust_variant(variant.of));
-            }
-        }
-        let _ = write!(text, "{}}}", " ".repeat(detail.indent));
-        text
-    }
-
-    fn rust_variant(&self, of: Option<TypeId>) -> String {
-        let Some((_, found)) = self.strip(of) else { return String::new() };
-        let TypeKind::Record(record) = &found.kind else { return String::new() };
-        let is_tuple = record
-            .members
-            .iter()
-            .all(|member| member.name.as_deref().is_some_and(|name| name.starts_with("__")));
-        let parts: Vec<String> = record
-            .members
-            .iter()
-            .map(|member| {
-                let of = self.name(member.of);
-                if is_tuple { of } else { format!("{}: {of}", member.name.as_deref().unwrap_or_default()) }
-            })
-            .collect();
-        match (parts.is_empty(), is_tuple) {
-            (true, _) => String::new(),
-            (_, true) => format!("({})", parts.join(", ")),
-            (_, false) => format!("{{{}}}", parts.join(", ")),
-        }
     }
 }

@@ -8,6 +8,7 @@ mod model;
 mod name;
 mod read;
 mod record;
+mod rust;
 mod view;
 
 pub use model::{

@@ -169,6 +169,14 @@ pub struct Member {
     pub(crate) die: Die,
 }
 
+impl Member {
+    /// Whether this is a member of a tuple, which has a number and no name.
+    pub(crate) fn is_position(&self) -> bool {
+        let number = self.name.as_deref().and_then(|name| name.strip_prefix("__"));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
     pub name: String,

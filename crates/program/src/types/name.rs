@@ -51,7 +51,7 @@ impl Types<'_> {
         let Some(id) = below else { return join(&before("void", &qualifiers), &inner) };
         let found = self.get(id);
         if found.language == Language::Rust {
-            return join(&self.rust_base(&found, id, detail, depth), &inner);
+            return join(&self.rust_base(&found, detail, depth), &inner);
         }
         match &found.kind {
             TypeKind::Pointer { to, indirection } => {
@@ -77,7 +77,7 @@ impl Types<'_> {
                 let list = self.parameter_list(parameters, *is_variadic, is_known, depth);
                 self.write(*returns, format!("{inner}({list})"), detail, depth + 1)
             }
-            _ => join(&before(&self.base(id, &found, detail, depth), &qualifiers), &inner),
+            _ => join(&before(&self.base(&found, detail, depth), &qualifiers), &inner),
         }
     }
 
@@ -129,7 +129,10 @@ impl Types<'_> {
     }
 
     /// What has a name, or is written out with braces.
-    fn base(&self, id: TypeId, found: &Type, detail: Detail, depth: usize) -> String {
+    fn base(&self, found: &Type, detail: Detail, depth: usize) -> String {
+        if let Some(name) = self.substitution(found) {
+            return name.to_owned();
+        }
         let name = found.name.as_deref();
         match &found.kind {
             TypeKind::Record(record) => {
@@ -138,7 +141,7 @@ impl Types<'_> {
                     Keyword::Class => "class",
                     Keyword::Union => "union",
                 };
-                self.tagged(keyword, found, detail, || self.record_body(id, found, record, detail, depth))
+                self.tagged(keyword, found, detail, || self.record_body(found, record, detail, depth))
             }
             TypeKind::Enum { enumerators, is_class, is_declaration, underlying, .. } => {
                 let keyword = if *is_class { "enum class" } else { "enum" };

@@ -6,7 +6,7 @@ use super::record;
 use super::{
     Dimension, Encoding, Enumerator, Indirection, Keyword, Language, Qualifier, Type, TypeId, TypeKind, Types,
 };
-use crate::entries::{Debug, Die, Entry};
+use crate::entries::{DEEPEST, Debug, Die, Entry};
 
 /// Real enumerations and parameter lists are far shorter.
 const MOST_PARTS: usize = 1 << 16;
@@ -38,15 +38,14 @@ pub(super) fn read(types: &Types<'_>, die: Die) -> Type {
         gimli::DW_TAG_structure_type => TypeKind::Record(record::read(types, &entry, Keyword::Struct)),
         gimli::DW_TAG_class_type => TypeKind::Record(record::read(types, &entry, Keyword::Class)),
         gimli::DW_TAG_union_type => TypeKind::Record(record::read(types, &entry, Keyword::Union)),
-        gimli::DW_TAG_enumeration_type => enumeration(types, &entry, of, language),
+        gimli::DW_TAG_enumeration_type => enumeration(&entry, of, language),
         gimli::DW_TAG_subroutine_type | gimli::DW_TAG_subprogram => function(types, &entry, of),
         gimli::DW_TAG_unspecified_type => TypeKind::Unspecified,
         _ => TypeKind::Unknown,
     };
     let size = match kind {
         TypeKind::Pointer { .. } => Some(size.unwrap_or(8)),
-        TypeKind::MemberPointer { to, .. } => Some(member_pointer_size(types, to)),
-        TypeKind::Enum { underlying, .. } => size.or_else(|| types.size(underlying)),
+        TypeKind::MemberPointer { .. } => Some(member_pointer_size(&entry)),
         TypeKind::Array { .. } | TypeKind::Typedef { .. } | TypeKind::Qualified { .. } => None,
         _ => size,
     };
@@ -132,12 +131,7 @@ fn dimension(subrange: &Entry<'_>) -> Dimension {
     Dimension { count, computed: (count.is_none() && is_computed).then_some(subrange.die) }
 }
 
-fn enumeration(
-    types: &Types<'_>,
-    entry: &Entry<'_>,
-    underlying: Option<TypeId>,
-    language: Language,
-) -> TypeKind {
+fn enumeration(entry: &Entry<'_>, underlying: Option<TypeId>, language: Language) -> TypeKind {
     let is_class = entry.flag(gimli::DW_AT_enum_class);
     let prefix = match (language, is_class) {
         (Language::Cpp, true) => entry.qualified_name(),
@@ -147,14 +141,11 @@ fn enumeration(
         }),
         _ => None,
     };
-    let is_unsigned = types.strip(underlying).is_some_and(|(_, under)| {
-        matches!(
-            under.kind,
-            TypeKind::Base(
-                Encoding::Unsigned | Encoding::UnsignedCharacter | Encoding::Boolean | Encoding::Unicode
-            )
-        )
-    });
+    let base = stripped(entry, entry.refers(gimli::DW_AT_type)).map(|base| encoding(&base));
+    let is_unsigned = matches!(
+        base,
+        Some(Encoding::Unsigned | Encoding::UnsignedCharacter | Encoding::Boolean | Encoding::Unicode)
+    );
     let mut enumerators = Vec::new();
     for child in entry.children() {
         if child.tag() != gimli::DW_TAG_enumerator || enumerators.len() == MOST_PARTS {
@@ -201,8 +192,18 @@ fn function(types: &Types<'_>, entry: &Entry<'_>, returns: Option<TypeId>) -> Ty
     TypeKind::Function { returns, parameters, is_variadic, is_prototyped }
 }
 
+/// The same without those that the compiler adds, as `this`.
+pub(super) fn explicit_parameters(types: &Types<'_>, entry: &Entry<'_>) -> (Vec<Option<TypeId>>, bool) {
+    let (_, is_variadic) = parameters(types, entry);
+    let is_explicit = |child: &Entry<'_>| {
+        child.tag() == gimli::DW_TAG_formal_parameter && !child.flag(gimli::DW_AT_artificial)
+    };
+    let explicit = entry.children().into_iter().filter(is_explicit).take(MOST_PARTS);
+    (explicit.map(|child| child.typed().map(|die| types.id(die))).collect(), is_variadic)
+}
+
 /// The types of a function's parameters, and whether more may follow.
-pub(super) fn parameters(types: &Types<'_>, entry: &Entry<'_>) -> (Vec<Option<TypeId>>, bool) {
+fn parameters(types: &Types<'_>, entry: &Entry<'_>) -> (Vec<Option<TypeId>>, bool) {
     let mut parameters = Vec::new();
     let mut is_variadic = false;
     for child in entry.children() {
@@ -218,9 +219,23 @@ pub(super) fn parameters(types: &Types<'_>, entry: &Entry<'_>) -> (Vec<Option<Ty
 }
 
 /// A pointer to a member function is an address and an adjustment of `this`.
-fn member_pointer_size(types: &Types<'_>, to: Option<TypeId>) -> u64 {
-    match types.strip(to).map(|(_, found)| found.kind.clone()) {
-        Some(TypeKind::Function { .. }) => 16,
-        _ => 8,
+fn member_pointer_size(entry: &Entry<'_>) -> u64 {
+    let to = stripped(entry, entry.refers(gimli::DW_AT_type));
+    if to.is_some_and(|to| to.tag() == gimli::DW_TAG_subroutine_type) { 16 } else { 8 }
+}
+
+/// The entry below typedefs and qualifiers. Reading a type must not read another: that one may be itself.
+pub(super) fn stripped<'a>(from: &Entry<'a>, die: Option<Die>) -> Option<Entry<'a>> {
+    let mut entry = from.debug.entry(die?)?;
+    for _ in 0..DEEPEST {
+        match entry.tag() {
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_restrict_type
+            | gimli::DW_TAG_atomic_type => entry = from.debug.entry(entry.refers(gimli::DW_AT_type)?)?,
+            _ => return Some(entry),
+        }
     }
+    None
 }

@@ -2,8 +2,8 @@
 
 use gimli::AttributeValue;
 
-use super::read::parameters;
-use super::{Access, Keyword, Member, Method, Record, TypeKind, Types, Variant, VariantPart};
+use super::read::{explicit_parameters, stripped};
+use super::{Access, Keyword, Member, Method, Record, Types, Variant, VariantPart};
 use crate::entries::Entry;
 
 pub(super) fn read(types: &Types<'_>, entry: &Entry<'_>, keyword: Keyword) -> Record {
@@ -57,7 +57,7 @@ fn member(types: &Types<'_>, entry: &Entry<'_>, default: Access) -> Member {
         name: entry.own_name(),
         of,
         offset,
-        bits: bits(types, entry, offset),
+        bits: bits(entry, offset),
         is_base,
         is_virtual: is_virtual || entry.attribute(gimli::DW_AT_virtuality).is_some_and(is_virtual_value),
         // A static member of a class is a declaration.
@@ -83,7 +83,7 @@ fn member_offset(entry: &Entry<'_>, value: AttributeValue<crate::debug_info::Rea
 }
 
 /// The first bit from the start of the record, and the size in bits.
-fn bits(types: &Types<'_>, entry: &Entry<'_>, offset: u64) -> Option<(u64, u64)> {
+fn bits(entry: &Entry<'_>, offset: u64) -> Option<(u64, u64)> {
     let size = entry.unsigned(gimli::DW_AT_bit_size)?;
     let start = offset.checked_mul(8)?;
     if let Some(first) = entry.unsigned(gimli::DW_AT_data_bit_offset) {
@@ -91,8 +91,8 @@ fn bits(types: &Types<'_>, entry: &Entry<'_>, offset: u64) -> Option<(u64, u64)>
     }
     // Until DWARF 3 bits were counted from the most significant one of a storage unit.
     if let Some(from_top) = entry.unsigned(gimli::DW_AT_bit_offset) {
-        let of = entry.refers(gimli::DW_AT_type).map(|die| types.id(die));
-        let storage = entry.unsigned(gimli::DW_AT_byte_size).or_else(|| types.size(of))?;
+        let of = || stripped(entry, entry.refers(gimli::DW_AT_type))?.unsigned(gimli::DW_AT_byte_size);
+        let storage = entry.unsigned(gimli::DW_AT_byte_size).or_else(of)?;
         let end = start.checked_add(storage.checked_mul(8)?)?.checked_sub(from_top)?;
         return Some((end.checked_sub(size)?, size));
     }
@@ -114,22 +114,19 @@ fn is_virtual_value(value: AttributeValue<crate::debug_info::Reader>) -> bool {
 
 fn method(types: &Types<'_>, entry: &Entry<'_>, default: Access) -> Option<Method> {
     let name = entry.own_name()?;
-    let (mut parameters, is_variadic) = parameters(types, entry);
+    let (parameters, is_variadic) = explicit_parameters(types, entry);
     let this = entry.children().into_iter().find(|child| child.tag() == gimli::DW_TAG_formal_parameter);
     let this = this.filter(|this| this.flag(gimli::DW_AT_artificial));
     let is_static = this.is_none();
-    if this.is_some() && !parameters.is_empty() {
-        parameters.remove(0);
-    }
-    let this = this.and_then(|this| this.typed()).map(|die| types.id(die));
+    let is_const = this.is_some_and(|this| points_to_const(&this));
     Some(Method {
         name,
         returns: entry.refers(gimli::DW_AT_type).map(|die| types.id(die)),
         parameters,
         is_variadic,
         is_static,
-        is_virtual: entry.attribute(gimli::DW_AT_virtuality).is_some_and(is_virtual_value),
-        is_const: points_to_const(types, this),
+        is_virtual: entry.has(gimli::DW_AT_vtable_elem_location),
+        is_const,
         is_artificial: entry.flag(gimli::DW_AT_artificial),
         is_defaulted: entry.has(gimli::DW_AT_defaulted),
         is_deleted: entry.flag(gimli::DW_AT_deleted),
@@ -137,10 +134,10 @@ fn method(types: &Types<'_>, entry: &Entry<'_>, default: Access) -> Option<Metho
     })
 }
 
-fn points_to_const(types: &Types<'_>, this: Option<super::TypeId>) -> bool {
-    let Some((_, pointer)) = types.strip(this) else { return false };
-    let TypeKind::Pointer { to, .. } = pointer.kind else { return false };
-    types.unqualified(to).0.contains(&super::Qualifier::Const)
+fn points_to_const(this: &Entry<'_>) -> bool {
+    let pointer = stripped(this, this.refers(gimli::DW_AT_type));
+    let to = pointer.and_then(|pointer| this.debug.entry(pointer.refers(gimli::DW_AT_type)?));
+    to.is_some_and(|to| to.tag() == gimli::DW_TAG_const_type)
 }
 
 fn variants(types: &Types<'_>, part: &Entry<'_>) -> VariantPart {

@@ -18,11 +18,13 @@ pub(crate) struct Types<'a> {
     cache: &'a TypeCache,
     /// Tells lengths that are computed, in a running program.
     pub(super) counts: Option<&'a dyn Fn(Die) -> Option<u64>>,
+    /// Names that stand for types inside of a template.
+    substitutions: &'a [(String, Option<TypeId>)],
 }
 
 impl<'a> Types<'a> {
     pub fn new(debug: Debug<'a>, object: u32, cache: &'a TypeCache) -> Types<'a> {
-        Types { debug, object, cache, counts: None }
+        Types { debug, object, cache, counts: None, substitutions: &[] }
     }
 
     /// The same, with a teller of computed lengths.
@@ -31,6 +33,22 @@ impl<'a> Types<'a> {
         'a: 'b,
     {
         Types { counts: Some(counts), ..self }
+    }
+
+    /// The same, with names that stand for types.
+    pub(super) fn with_substitutions<'b>(self, substitutions: &'b [(String, Option<TypeId>)]) -> Types<'b>
+    where
+        'a: 'b,
+    {
+        Types { substitutions, ..self }
+    }
+
+    /// The name that stands for a type here.
+    pub(super) fn substitution(&self, found: &Type) -> Option<&str> {
+        let mut given = self.substitutions.iter();
+        let same = |of: &Option<TypeId>| self.strip(*of).is_some_and(|(_, of)| of.name == found.name);
+        let (name, _) = given.find(|(_, of)| found.name.is_some() && same(of))?;
+        Some(name)
     }
 
     pub fn id(&self, die: Die) -> TypeId {

@@ -91,7 +91,7 @@ impl<'a> Printer<'a> {
             self.push(missing_text(missing));
             return;
         }
-        if found.language == Language::Rust && self.rust(types, id, found, contents, at) {
+        if found.language == Language::Rust && self.rust(types, found, contents, at) {
             return;
         }
         match &found.kind {

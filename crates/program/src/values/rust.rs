@@ -6,14 +6,7 @@ use crate::types::{Encoding, Member, Record, Type, TypeId, TypeKind, Types, Vari
 
 impl<'a> Printer<'a> {
     /// Prints what Rust writes in its own way; false when the common form will do.
-    pub(super) fn rust(
-        &mut self,
-        types: &Types<'a>,
-        _id: TypeId,
-        found: &Type,
-        contents: &Contents,
-        at: usize,
-    ) -> bool {
+    pub(super) fn rust(&mut self, types: &Types<'a>, found: &Type, contents: &Contents, at: usize) -> bool {
         let name = found.name.as_deref().unwrap_or_default();
         match &found.kind {
             TypeKind::Base(Encoding::Unsigned) if name == "()" => self.push("()"),
@@ -76,7 +69,7 @@ impl<'a> Printer<'a> {
 
     /// `(1, 2)` or `{x: 1, y: 2}`.
     fn rust_fields(&mut self, types: &Types<'a>, members: &[&Member], contents: &Contents, at: usize) {
-        let is_tuple = members.iter().all(|member| is_tuple_member(member));
+        let is_tuple = members.iter().all(|member| member.is_position());
         self.push(if is_tuple { "(" } else { "{" });
         for (index, member) in members.iter().enumerate() {
             if index > 0 {
@@ -227,9 +220,4 @@ impl<'a> Printer<'a> {
         }
         true
     }
-}
-
-fn is_tuple_member(member: &Member) -> bool {
-    let number = member.name.as_deref().and_then(|name| name.strip_prefix("__"));
-    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty())
 }

@@ -118,11 +118,17 @@ impl<'a> Printer<'a> {
     }
 
     fn reference(&mut self, types: &Types<'a>, to: Option<TypeId>, address: u64) {
-        self.push(&format!("@{address:#x}: "));
+        // What members refer to is not followed.
+        if self.depth > 1 {
+            return self.push(&format!("@{address:#x}"));
+        }
         let size = self.size(types, to).unwrap_or(0);
         match Contents::from_memory(address, usize::try_from(size).unwrap_or(0), self.state) {
-            Ok(contents) => self.value(types, to, &contents, 0),
-            Err(reason) => self.push(&reason.text()),
+            Ok(contents) => {
+                self.push(&format!("@{address:#x}: "));
+                self.value(types, to, &contents, 0);
+            }
+            Err(reason) => self.push(&reason.text().replace("<error:", "<error reading variable:")),
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn calls(info: &DebugInfo, types: &Types<'_>, address: u64) -> Vec<Ca
 }
 
 fn call(entry: &Entry<'_>, is_inlined: bool) -> Call {
-    Call { function: entry.qualified_name(), position: None, is_inlined, scopes: Vec::new() }
+    Call { function: entry.function_name(), position: None, is_inlined, scopes: Vec::new() }
 }
 
 struct Walk<'a> {
