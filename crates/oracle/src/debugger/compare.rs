@@ -13,7 +13,6 @@
 //! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
 //!   possible. We tell the frames that are there.
 //! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
-//! - [`READING`]: when memory cannot be read, gdb repeats the name of the variable in the message.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
 //!   all of them as optimised out. We list those of the blocks around the instruction.
 //! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
@@ -35,7 +34,6 @@ const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows wh
 const NOT_SAVED_TEXT: &str = "<not saved>";
 const LEFT: &str = "gdb shows a function that has left the stack";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
-const READING: &str = "gdb names the variable in the message";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
 const OPTIMISED_OUT: &str = "<optimized out>";
 const HASH: &str = "gdb shows the hash of a crate";
@@ -240,13 +238,6 @@ impl Comparison<'_> {
             self.report.normalised(NOT_SAVED);
             let ours = Variable { printed: theirs.printed.clone(), ..ours.clone() };
             self.equal(place, &text(&ours), &text(theirs));
-            return;
-        }
-        let reading = theirs.printed.strip_prefix(&format!("<error reading variable {} (", theirs.name));
-        if let Some(message) = reading.and_then(|rest| rest.strip_suffix(")>")) {
-            self.report.normalised(READING);
-            let theirs = Variable { printed: format!("<error: {message}>"), ..theirs.clone() };
-            self.equal(place, &text(ours), &text(&theirs));
             return;
         }
         self.equal(place, &text(ours), &text(theirs));
