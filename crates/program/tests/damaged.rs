@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Scratch, open_bytes};
+use common::{Random, Scratch, open_bytes};
 use program::{Mapping, Program, Registers};
 
 const SOURCE: &str = "struct entry { char name[4]; union { int a; float b; } u; struct { unsigned c : 3, d : 7; } bits; };\n\
@@ -14,23 +14,6 @@ const SOURCE: &str = "struct entry { char name[4]; union { int a; float b; } u; 
                       static inline int inner(int *p) { return *p + 1; }\n\
                       __attribute__((noinline)) int outer(int *p) { return inner(p) * 3; }\n\
                       int main(int c, char **v) { return outer(&c); }";
-
-/// A small generator of its own, so that a failing seed fails again.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
 
 /// Asks everything there is to ask, at addresses in and around the code.
 fn ask_everything(program: &Program, code: &[u64]) {

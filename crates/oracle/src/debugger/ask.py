@@ -91,6 +91,12 @@ def lines_there(position):
     if position.symtab is None or position.line == 0:
         return ""
     rows = position.symtab.linetable()
+    try:
+        # Asked first, because gdb crashes when it walks through a table that is not there.
+        if not rows.has_line(position.line):
+            return ""
+    except RuntimeError:
+        return ""
     return ",".join(sorted({str(row.line) for row in rows if row.pc == position.pc}))
 
 

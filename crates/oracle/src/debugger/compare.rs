@@ -13,7 +13,10 @@
 //! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
 //!   possible. We tell the frames that are there.
 //! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
-//! - [`READING`]: when memory cannot be read, gdb repeats the name of the variable in the message.
+//! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
+//!   all of them as optimised out. We list those of the blocks around the instruction.
+//! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
+//! - [`NO_VARIANT`]: when a Rust enum holds no variant, because it is not initialised yet, gdb gives up on the whole variable.
 //! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
 //!   We are asked about the type alone.
 
@@ -31,7 +34,11 @@ const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows wh
 const NOT_SAVED_TEXT: &str = "<not saved>";
 const LEFT: &str = "gdb shows a function that has left the stack";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
-const READING: &str = "gdb names the variable in the message";
+const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
+const OPTIMISED_OUT: &str = "<optimized out>";
+const HASH: &str = "gdb shows the hash of a crate";
+const NO_VARIANT: &str = "an enum holds none of its variants";
+const NO_VARIANT_TEXT: &str = "<error reading variable: Could not find active enum variant>";
 const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
 const VARIABLE_LENGTH_TEXT: &str = "variable length]";
 
@@ -104,11 +111,18 @@ impl Comparison<'_> {
     fn frame(&mut self, level: usize, ours: &FrameView, theirs: &FrameView) {
         self.report.frames += 1;
         let normalised = self.normalise(ours, theirs);
-        self.equal(&format!("frame {level}"), &describe(&normalised), &describe(theirs));
+        let shown = FrameView { function: self.without_hashes(&theirs.function), ..theirs.clone() };
+        self.equal(&format!("frame {level}"), &describe(&normalised), &describe(&shown));
         let place = format!("frame {level} ({})", theirs.function);
+        let theirs_arguments = &theirs.arguments;
         self.variables(&format!("{place} arguments"), &ours.arguments, &theirs.arguments);
-        self.variables(&format!("{place} locals"), &ours.locals, &theirs.locals);
+        let locals = self.entered(&ours.locals, &theirs.locals);
+        self.variables(&format!("{place} locals"), &ours.locals, &locals);
         for ((name, ours), (_, theirs)) in ours.types.iter().zip(&theirs.types) {
+            let is_variable = |variable: &Variable| variable.name == *name;
+            if !locals.iter().any(is_variable) && !theirs_arguments.iter().any(is_variable) {
+                continue;
+            }
             self.report.types += 1;
             let theirs = theirs.strip_prefix("type = ").unwrap_or(theirs).trim_end();
             let theirs = self.without_length(ours.trim_end(), theirs);
@@ -134,6 +148,45 @@ impl Comparison<'_> {
             self.report.normalised(SAME_ADDRESS);
         }
         frame
+    }
+
+    /// gdb's name of a function without the hashes of crates.
+    fn without_hashes(&mut self, name: &str) -> String {
+        let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let mut shown = String::new();
+        let mut rest = name;
+        while let Some((before, after)) = rest.split_once('[') {
+            shown.push_str(before);
+            match after.split_once(']') {
+                Some((hash, behind)) if is_hash(hash) => {
+                    self.report.normalised(HASH);
+                    rest = behind;
+                }
+                _ => {
+                    shown.push('[');
+                    rest = after;
+                }
+            }
+        }
+        shown + rest
+    }
+
+    /// gdb's variables without those that are optimised out and that we do not have.
+    fn entered(&mut self, ours: &[Variable], theirs: &[Variable]) -> Vec<Variable> {
+        let mut missing: Vec<&Variable> = ours.iter().collect();
+        let mut kept = Vec::new();
+        for variable in theirs {
+            let same = |other: &&Variable| (&other.name, other.line) == (&variable.name, variable.line);
+            match missing.iter().position(same) {
+                Some(index) => {
+                    missing.remove(index);
+                    kept.push(variable.clone());
+                }
+                None if variable.printed == OPTIMISED_OUT => self.report.normalised(NOT_ENTERED),
+                None => kept.push(variable.clone()),
+            }
+        }
+        kept
     }
 
     /// gdb's definition of a type without the length of an array, if that is how the two differ.
@@ -177,17 +230,14 @@ impl Comparison<'_> {
             let Variable { name, type_name, line, printed } = variable;
             format!("{name} = {printed} of type {type_name} from line {line}")
         };
+        if theirs.printed == NO_VARIANT_TEXT && ours.printed.ends_with(" {<unknown variant>}") {
+            self.report.normalised(NO_VARIANT);
+            return;
+        }
         if ours.printed == NOT_SAVED_TEXT && theirs.printed != NOT_SAVED_TEXT {
             self.report.normalised(NOT_SAVED);
             let ours = Variable { printed: theirs.printed.clone(), ..ours.clone() };
             self.equal(place, &text(&ours), &text(theirs));
-            return;
-        }
-        let reading = theirs.printed.strip_prefix(&format!("<error reading variable {} (", theirs.name));
-        if let Some(message) = reading.and_then(|rest| rest.strip_suffix(")>")) {
-            self.report.normalised(READING);
-            let theirs = Variable { printed: format!("<error: {message}>"), ..theirs.clone() };
-            self.equal(place, &text(ours), &text(&theirs));
             return;
         }
         self.equal(place, &text(ours), &text(theirs));

@@ -52,10 +52,10 @@ pub fn ask(program: &Path, cores: &[&Path]) -> Result<Vec<View>, Failure> {
         .output()
         .map_err(Failure::NoDebugger)?;
     let _ = std::fs::remove_file(&script);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if stderr.contains("Python Exception") || stderr.contains("Traceback") {
-        return Err(Failure::Setup(format!("gdb's script failed: {stderr}")));
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() || stderr.contains("Python Exception") || stderr.contains("Traceback") {
+        let last = stdout.lines().last().unwrap_or_default();
+        return Err(Failure::Setup(format!("gdb failed ({}) after {last:?}: {stderr}", output.status)));
     }
-    answer::read(&String::from_utf8_lossy(&output.stdout))
-        .map_err(|line| Failure::Setup(format!("gdb said {line:?}; on stderr: {stderr}")))
+    answer::read(&stdout).map_err(|line| Failure::Setup(format!("gdb said {line:?}; on stderr: {stderr}")))
 }

@@ -55,3 +55,20 @@ pub fn open_bytes(path: &Path, content: Vec<u8>) -> Option<Program> {
 pub fn line_of(source: &str, marker: &str) -> u32 {
     1 + source.lines().position(|line| line.contains(marker)).unwrap() as u32
 }
+
+/// A small generator of its own, so that a failing seed fails again.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
