@@ -19,8 +19,8 @@ mod symbols;
 mod unwind;
 
 pub use cfg::{
-    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
-    JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
+    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Frozen, Hole,
+    HoleKind, JumpTable, Loop, Loops, PostDominators, TableBound, Terminator, Transfer,
 };
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};

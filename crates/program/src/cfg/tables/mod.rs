@@ -30,7 +30,7 @@ const MOST_BRANCHES: usize = 8;
 const MOST_PATHS: usize = 48;
 
 /// How many steps all jumps of one function may take together.
-const STEPS: usize = 2_000_000;
+const STEPS: usize = 400_000;
 
 /// The jumps through one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,14 +47,21 @@ pub(super) enum Resolution {
     Unknown,
 }
 
-/// What may still be spent on one function.
+/// What may still be spent on one function, and what was found out so far.
 pub(super) struct Budget {
     steps: usize,
+    /// Registers that are known to hold a constant before an instruction.
+    constants: HashMap<(Reg, u64), u64>,
 }
 
 impl Budget {
     pub fn new() -> Budget {
-        Budget { steps: STEPS }
+        Budget { steps: STEPS, constants: HashMap::new() }
+    }
+
+    /// More code was found, so that more ways may lead to a place.
+    pub fn forget(&mut self) {
+        self.constants.clear();
     }
 
     /// `None` when it is used up.
