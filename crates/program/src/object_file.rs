@@ -12,7 +12,7 @@ use object::elf::{EM_X86_64, FileHeader64, PF_X, PT_LOAD};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
-use crate::cfg::{FoundStarts, Returning, Sweep};
+use crate::cfg::{Declared, FoundStarts, Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
@@ -57,6 +57,7 @@ pub(crate) struct ObjectFile {
     sweep: OnceCell<Sweep>,
     returning: Returning,
     found_starts: FoundStarts,
+    declared: Declared,
     stub_sections: OnceCell<Vec<StubSection>>,
 }
 
@@ -76,6 +77,7 @@ impl ObjectFile {
             sweep: OnceCell::new(),
             returning: Returning::default(),
             found_starts: FoundStarts::default(),
+            declared: Declared::default(),
             stub_sections: OnceCell::new(),
         }
     }
@@ -133,6 +135,11 @@ impl ObjectFile {
     /// Which functions are known to return, and which not to.
     pub fn returning(&self) -> &Returning {
         &self.returning
+    }
+
+    /// What debug information declares not to return.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
     }
 
     pub fn found_starts(&self) -> &FoundStarts {

@@ -196,6 +196,35 @@ fn a_call_that_never_returns_ends_its_block() {
 }
 
 #[test]
+fn a_function_that_is_declared_not_to_return_does_not() {
+    let library = "void give_up(int n) { while (1) n++; }";
+    let source = "
+        #include <error.h>
+        extern void give_up(int) __attribute__((noreturn));
+        int check(int n) {
+            if (n > 3) give_up(n);
+            if (n == 2) error(1, 0, \"fatal\");
+            if (n == 1) error(0, 0, \"only a warning\");
+            return n + 1;
+        }
+        int main(int c, char **v) { return check(c); }";
+    let scratch = Scratch::new("cfg-declared");
+    let library = scratch.compile("gcc", "library.c", library, &["-shared", "-fPIC"]);
+    for options in [&["gcc", "-O0"], &["gcc", "-O2"], &["clang", "-O2"]] {
+        let library = library.to_str().unwrap();
+        let path = scratch.compile(
+            options[0],
+            "source.c",
+            source,
+            &["-g", "-gdwarf-5", options[1], "-Wl,--no-as-needed", library],
+        );
+        let cfg = graph(&open(&path), "check");
+        let stops = cfg.blocks.iter().filter(|block| block.terminator == Terminator::Stop).count();
+        assert_eq!(stops, 2, "{options:?}: {cfg:x?}");
+    }
+}
+
+#[test]
 fn tail_calls_leave_the_function_and_moved_code_does_not() {
     let source = "
         #include <stdlib.h>
@@ -351,7 +380,7 @@ fn any_bytes_make_a_graph() {
 }
 
 #[test]
-fn a_large_function_takes_well_under_a_second() {
+fn the_time_for_a_large_function_is_not_quadratic() {
     let scratch = Scratch::new("cfg-large");
     // Branches that all go to the next but one, indirect jumps in between: 100 000 instructions, many ways.
     let mut code = Vec::new();
@@ -366,6 +395,6 @@ fn a_large_function_takes_well_under_a_second() {
     let cfg = program.cfg(start).unwrap();
     let elapsed = started.elapsed();
     assert_eq!(cfg.blocks.len(), 100_001);
-    assert!(elapsed.as_millis() < 3000, "{elapsed:?}");
-    println!("{elapsed:?}");
+    // Well under a second on an idle machine; quadratic time would be minutes.
+    assert!(elapsed.as_secs() < 10, "{elapsed:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use lift::Op;
+use lift::{Op, Reg};
 
 use super::extent::Extent;
 use super::flow::{self, Callee, Flow, Step};
@@ -137,10 +137,7 @@ impl Descent<'_, '_> {
         match step.flow {
             Flow::On => self.goes_on(next),
             Flow::Call(callee) => {
-                // A compiler ends a function with a call only when it does not return.
-                let goes_on = self.was_seen(address, next)
-                    || self.extent.contains(next)
-                        && (callee == Callee::Address(next) || no_return::call_returns(self.object, callee));
+                let goes_on = self.was_seen(address, next) || self.returns(address, callee, next);
                 if !goes_on {
                     self.code.final_calls.insert(address);
                 }
@@ -164,6 +161,25 @@ impl Descent<'_, '_> {
             }
             Flow::Return | Flow::Stop => false,
         }
+    }
+
+    fn returns(&self, call: u64, callee: Callee, next: u64) -> bool {
+        // A compiler ends a function with a call only when it does not return.
+        if !self.extent.contains(next) {
+            return false;
+        }
+        if callee == Callee::Address(next) {
+            return true;
+        }
+        let ends_by_status = no_return::imported(self.object, callee)
+            .is_some_and(|name| no_return::EXITS_UNLESS_ZERO.contains(&name))
+            && self.first_argument(call).is_some_and(|status| status as u32 != 0);
+        !ends_by_status && no_return::call_returns(self.object, callee, call)
+    }
+
+    /// The first argument of a call, when it is a constant.
+    fn first_argument(&self, call: u64) -> Option<u64> {
+        tables::constant_before(self.object, &self.code, call, Reg::RDI)
     }
 
     fn was_seen(&self, from: u64, to: u64) -> bool {

@@ -6,6 +6,7 @@
 
 mod analysis;
 mod blocks;
+mod declared;
 mod descent;
 mod extent;
 mod flow;
@@ -23,6 +24,7 @@ pub use analysis::{
 pub use frozen::{Frozen, Transfer};
 pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
 
+pub(crate) use declared::Declared;
 pub(crate) use descent::Observed;
 pub(crate) use extent::FoundStarts;
 pub(crate) use no_return::Returning;

@@ -32,6 +32,9 @@ const MOST_PATHS: usize = 48;
 /// How many steps all jumps of one function may take together.
 const STEPS: usize = 400_000;
 
+/// How many instructions before a call are looked at for its argument.
+const LONGEST_ARGUMENT: usize = 64;
+
 /// The jumps through one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
@@ -84,6 +87,27 @@ pub(super) fn resolve(
         Some(table) if !table.cases.is_empty() => Resolution::Table(table),
         _ => resolver.without_table(),
     }
+}
+
+/// What a register holds before the instruction at `address`, when the code that always comes before it makes it
+/// a constant.
+pub(super) fn constant_before(object: &ObjectFile, code: &Code, address: u64, reg: Reg) -> Option<u64> {
+    let mut path = Vec::new();
+    let mut at = address;
+    while path.len() < LONGEST_ARGUMENT {
+        let mut before = code.predecessors(at);
+        let (Some(from), None) = (before.next(), before.next()) else { break };
+        path.push(from);
+        at = from;
+    }
+    let mut state = State::default();
+    let mut ops = Vec::new();
+    for address in path.into_iter().rev() {
+        flow::step(object.bytes_at(address)?, address, &mut ops)?;
+        ops.iter().for_each(|op| state.run(op));
+    }
+    let value = state.register(reg);
+    state.expressions.as_constant(value)
 }
 
 /// A way to the jump, backwards: the jump comes first.
