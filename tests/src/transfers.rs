@@ -72,7 +72,8 @@ pub fn check(run: &Run) -> Result<Verdict, String> {
     let program = Program::from_memory(&process.machine.memory);
     let name = std::fs::canonicalize(run.program).map_err(|error| error.to_string())?;
     let regions = process.machine.memory.regions();
-    let code = regions.iter().filter(|region| Path::new(&*region.name) == name && region.permissions.execute);
+    let is_own = |region: &&machine::Region| [run.program, &name].contains(&Path::new(&*region.name));
+    let code = regions.iter().filter(is_own).filter(|region| region.permissions.execute);
     let scope: Vec<Range<u64>> = code.map(|region| region.start..region.end).collect();
     if scope.is_empty() {
         return Err(format!("{} has no code in memory", name.display()));
@@ -156,7 +157,7 @@ fn judge(program: &Program, transfers: &HashMap<Transfer, u64>) -> Verdict {
             None => Some("in no known function"),
             Some(cfg) => {
                 functions.insert(cfg.start, ());
-                missing(cfg, *from, *to, *kind)
+                missing(cfg, *from, *to)
             }
         };
         if let Some(why) = why {
@@ -173,28 +174,20 @@ fn judge(program: &Program, transfers: &HashMap<Transfer, u64>) -> Verdict {
 }
 
 /// Why a transfer is not in the graph; `None` when it is.
-fn missing(cfg: &Cfg, from: u64, to: u64, kind: Kind) -> Option<&'static str> {
+fn missing(cfg: &Cfg, from: u64, to: u64) -> Option<&'static str> {
+    if cfg.has_transfer(program::Transfer { from, to }) {
+        return None;
+    }
     let Some(block) = cfg.block_at(from).and_then(|id| cfg.block(id)) else {
         return Some("not in the graph");
     };
-    if kind == Kind::CallReturned && cfg.block_at(from) == cfg.block_at(to) {
-        return None;
-    }
-    if block.last != from {
-        return Some("in the middle of a block");
-    }
-    let mut successors = block.terminator.successors().filter_map(|id| cfg.block(id));
-    if successors.any(|successor| successor.start == to) {
-        return None;
-    }
-    match block.terminator {
-        Terminator::TailCall { target } if target == Some(to) => None,
-        Terminator::TailCall { target: None } if cfg.block_at(to).is_none() => None,
-        Terminator::TailCall { .. } => Some("taken for a tail call"),
-        Terminator::Stop => Some("taken not to return"),
-        Terminator::Unknown => Some("the jump is unresolved"),
-        _ => Some("no such edge"),
-    }
+    Some(match block.terminator {
+        _ if block.last != from => "in the middle of a block",
+        Terminator::TailCall { .. } => "taken for a tail call",
+        Terminator::Stop => "taken not to return",
+        Terminator::Unknown => "the jump is unresolved",
+        _ => "no such edge",
+    })
 }
 
 impl Verdict {

@@ -35,8 +35,8 @@ mod values;
 mod variables;
 
 pub use cfg::{
-    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
-    JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
+    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Frozen, Hole,
+    HoleKind, JumpTable, Loop, Loops, PostDominators, TableBound, Terminator, Transfer,
 };
 pub use conditions::{Condition, ConditionId, ConditionKind};
 pub use demangle::demangle;

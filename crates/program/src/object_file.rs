@@ -14,7 +14,7 @@ use object::elf::{
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
-use crate::cfg::{FoundStarts, Returning, Sweep};
+use crate::cfg::{Declared, FoundStarts, Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
@@ -60,6 +60,7 @@ pub(crate) struct ObjectFile {
     sweep: OnceCell<Sweep>,
     returning: Returning,
     found_starts: FoundStarts,
+    declared: Declared,
     stub_sections: OnceCell<Vec<StubSection>>,
     pub statements: Tables,
 }
@@ -80,6 +81,7 @@ impl ObjectFile {
             sweep: OnceCell::new(),
             returning: Returning::default(),
             found_starts: FoundStarts::default(),
+            declared: Declared::default(),
             stub_sections: OnceCell::new(),
             statements: Tables::default(),
         }
@@ -144,6 +146,11 @@ impl ObjectFile {
     /// Which functions are known to return, and which not to.
     pub fn returning(&self) -> &Returning {
         &self.returning
+    }
+
+    /// What debug information declares not to return.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
     }
 
     pub fn found_starts(&self) -> &FoundStarts {

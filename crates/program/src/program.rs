@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use machine::Backing;
 
-use crate::cfg::{self, Cfg};
+use crate::cfg::{self, Cfg, Frozen, Observed, Transfer};
 use crate::conditions::{self, Condition, Text};
 use crate::demangle::demangle;
 use crate::lines::{self, Position, Row, SourceFrame};
@@ -190,6 +190,22 @@ impl Program {
         Some(graph)
     }
 
+    /// The graph of the function that `address` belongs to, completed by what was observed in a run, and frozen.
+    /// Transfers in other functions are passed over. A jump that could not be resolved goes where it was seen
+    /// to go, and stays a hole.
+    pub fn complete(&self, address: u64, observed: &[Transfer]) -> Option<Frozen> {
+        let before = self.cfg(address)?;
+        let (object, bias) = self.place(address)?;
+        let mut transfers = Observed::new();
+        for Transfer { from, to } in observed {
+            let seen = transfers.entry(from.wrapping_sub(bias)).or_default();
+            seen.insert(to.wrapping_sub(bias));
+        }
+        let start = before.start.wrapping_sub(bias);
+        let graph = cfg::build(object, start, &transfers)?.moved(bias);
+        Some(Frozen::new(&before, graph, observed))
+    }
+
     /// Whether the code at an address is the linker's: a stub through which calls to other objects go.
     pub fn is_linker_stub(&self, address: u64) -> bool {
         self.place(address).is_some_and(|(object, bias)| cfg::is_stub(object, address.wrapping_sub(bias)))
@@ -200,7 +216,7 @@ impl Program {
         if let Some(known) = self.graphs.borrow().get(&start) {
             return Some(known.clone());
         }
-        let graph = Arc::new(cfg::build(object, in_object)?.moved(bias));
+        let graph = Arc::new(cfg::build(object, in_object, &Observed::new())?.moved(bias));
         self.graphs.borrow_mut().insert(start, graph.clone());
         Some(graph)
     }

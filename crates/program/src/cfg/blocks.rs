@@ -91,12 +91,14 @@ fn block(code: &Code, ids: &BTreeMap<u64, BlockId>, start: u64, stretch: &Stretc
 }
 
 fn indirect(code: &Code, ids: &BTreeMap<u64, BlockId>, jump: u64) -> Terminator {
-    if let Some(table) = code.tables.get(&jump) {
-        let mut seen = BTreeSet::new();
-        let to = table.cases.iter().filter_map(|(_, target)| ids.get(target).copied());
-        return Terminator::Switch { targets: to.filter(|target| seen.insert(*target)).collect() };
-    }
+    let by_table =
+        code.tables.get(&jump).into_iter().flat_map(|table| table.cases.iter().map(|(_, target)| target));
+    let all = by_table.chain(code.seen.get(&jump).into_iter().flatten());
+    let mut known = BTreeSet::new();
+    let to = all.filter_map(|target| ids.get(target).copied());
+    let targets: Vec<BlockId> = to.filter(|target| known.insert(*target)).collect();
     match code.tail_calls.get(&jump) {
+        _ if !targets.is_empty() => Terminator::Switch { targets },
         Some(target) => Terminator::TailCall { target: *target },
         None => Terminator::Unknown,
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use lift::Op;
+use lift::{Op, Reg};
 
 use super::extent::Extent;
 use super::flow::{self, Callee, Flow, Step};
@@ -33,8 +33,13 @@ pub(super) struct Code {
     pub tables: BTreeMap<u64, Table>,
     /// Which jumps and branches lead to an address.
     pub incoming: HashMap<u64, Vec<u64>>,
+    /// Where indirect jumps were seen to go within the function.
+    pub seen: BTreeMap<u64, BTreeSet<u64>>,
     pub holes: BTreeMap<u64, HoleKind>,
 }
+
+/// Transfers of control that a run made: from the address of an instruction to that of the next.
+pub(crate) type Observed = BTreeMap<u64, BTreeSet<u64>>;
 
 impl Code {
     /// The instructions after which the one at `address` can come.
@@ -58,10 +63,15 @@ impl Code {
     }
 }
 
-pub(super) fn descend<'a>(object: &'a ObjectFile, extent: Extent<'a>) -> (Code, Extent<'a>) {
+pub(super) fn descend<'a>(
+    object: &'a ObjectFile,
+    extent: Extent<'a>,
+    observed: &Observed,
+) -> (Code, Extent<'a>) {
     let mut descent = Descent {
         object,
         extent,
+        observed,
         code: Code::default(),
         pending: Vec::new(),
         jumps: Vec::new(),
@@ -73,9 +83,10 @@ pub(super) fn descend<'a>(object: &'a ObjectFile, extent: Extent<'a>) -> (Code, 
     (descent.code, descent.extent)
 }
 
-struct Descent<'a> {
+struct Descent<'a, 'b> {
     object: &'a ObjectFile,
     extent: Extent<'a>,
+    observed: &'b Observed,
     code: Code,
     /// Addresses from which to go on.
     pending: Vec<u64>,
@@ -84,7 +95,7 @@ struct Descent<'a> {
     ops: Vec<Op>,
 }
 
-impl Descent<'_> {
+impl Descent<'_, '_> {
     fn run(&mut self) {
         while let Some(address) = self.pending.pop() {
             self.straight(address);
@@ -126,9 +137,7 @@ impl Descent<'_> {
         match step.flow {
             Flow::On => self.goes_on(next),
             Flow::Call(callee) => {
-                // A compiler ends a function with a call only when it does not return.
-                let goes_on = self.extent.contains(next)
-                    && (callee == Callee::Address(next) || no_return::call_returns(self.object, callee));
+                let goes_on = self.was_seen(address, next) || self.returns(address, callee, next);
                 if !goes_on {
                     self.code.final_calls.insert(address);
                 }
@@ -147,9 +156,44 @@ impl Descent<'_> {
             }
             Flow::IndirectJump => {
                 self.jumps.push(address);
+                self.follow_seen(address);
                 false
             }
             Flow::Return | Flow::Stop => false,
+        }
+    }
+
+    fn returns(&self, call: u64, callee: Callee, next: u64) -> bool {
+        // A compiler ends a function with a call only when it does not return.
+        if !self.extent.contains(next) {
+            return false;
+        }
+        if callee == Callee::Address(next) {
+            return true;
+        }
+        let ends_by_status = no_return::imported(self.object, callee)
+            .is_some_and(|name| no_return::EXITS_UNLESS_ZERO.contains(&name))
+            && self.first_argument(call).is_some_and(|status| status as u32 != 0);
+        !ends_by_status && no_return::call_returns(self.object, callee, call)
+    }
+
+    /// The first argument of a call, when it is a constant.
+    fn first_argument(&self, call: u64) -> Option<u64> {
+        tables::constant_before(self.object, &self.code, call, Reg::RDI)
+    }
+
+    fn was_seen(&self, from: u64, to: u64) -> bool {
+        self.observed.get(&from).is_some_and(|seen| seen.contains(&to))
+    }
+
+    /// Adds the targets within the function that an indirect jump was seen to have.
+    fn follow_seen(&mut self, jump: u64) {
+        for target in self.observed.get(&jump).into_iter().flatten() {
+            if self.code.is_free(*target) && self.extent.takes(*target) {
+                self.lead(*target);
+                self.code.incoming.entry(*target).or_default().push(jump);
+                self.code.seen.entry(jump).or_default().insert(*target);
+            }
         }
     }
 
@@ -174,6 +218,7 @@ impl Descent<'_> {
                 break;
             }
             self.jumps = std::mem::take(&mut all);
+            budget.forget();
         }
     }
 

@@ -6,30 +6,37 @@
 
 mod analysis;
 mod blocks;
+mod declared;
 mod descent;
 mod extent;
 mod flow;
+mod frozen;
 mod graph;
 mod memory;
 mod no_return;
 mod sweep;
 mod tables;
+mod text;
 
 pub use analysis::{
     Analysis, ControlDependence, Controller, Digraph, Dominators, Loop, Loops, PostDominators,
 };
+pub use frozen::{Frozen, Transfer};
 pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound, Terminator};
 
+pub(crate) use declared::Declared;
+pub(crate) use descent::Observed;
 pub(crate) use extent::FoundStarts;
 pub(crate) use no_return::Returning;
 pub(crate) use sweep::Sweep;
 
 use crate::object_file::ObjectFile;
 
-/// The graph of the function that an address of the object belongs to, in addresses of the object.
-pub(crate) fn build(object: &ObjectFile, address: u64) -> Option<Cfg> {
+/// The graph of the function that an address of the object belongs to, in addresses of the object, with the
+/// transfers that were observed.
+pub(crate) fn build(object: &ObjectFile, address: u64, observed: &Observed) -> Option<Cfg> {
     let extent = extent::Extent::around(object, address)?;
-    let (code, extent) = descent::descend(object, extent);
+    let (code, extent) = descent::descend(object, extent, observed);
     Some(blocks::assemble(&code, &extent))
 }
 

@@ -30,7 +30,10 @@ const MOST_BRANCHES: usize = 8;
 const MOST_PATHS: usize = 48;
 
 /// How many steps all jumps of one function may take together.
-const STEPS: usize = 2_000_000;
+const STEPS: usize = 400_000;
+
+/// How many instructions before a call are looked at for its argument.
+const LONGEST_ARGUMENT: usize = 64;
 
 /// The jumps through one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,14 +50,21 @@ pub(super) enum Resolution {
     Unknown,
 }
 
-/// What may still be spent on one function.
+/// What may still be spent on one function, and what was found out so far.
 pub(super) struct Budget {
     steps: usize,
+    /// Registers that are known to hold a constant before an instruction.
+    constants: HashMap<(Reg, u64), u64>,
 }
 
 impl Budget {
     pub fn new() -> Budget {
-        Budget { steps: STEPS }
+        Budget { steps: STEPS, constants: HashMap::new() }
+    }
+
+    /// More code was found, so that more ways may lead to a place.
+    pub fn forget(&mut self) {
+        self.constants.clear();
     }
 
     /// `None` when it is used up.
@@ -77,6 +87,27 @@ pub(super) fn resolve(
         Some(table) if !table.cases.is_empty() => Resolution::Table(table),
         _ => resolver.without_table(),
     }
+}
+
+/// What a register holds before the instruction at `address`, when the code that always comes before it makes it
+/// a constant.
+pub(super) fn constant_before(object: &ObjectFile, code: &Code, address: u64, reg: Reg) -> Option<u64> {
+    let mut path = Vec::new();
+    let mut at = address;
+    while path.len() < LONGEST_ARGUMENT {
+        let mut before = code.predecessors(at);
+        let (Some(from), None) = (before.next(), before.next()) else { break };
+        path.push(from);
+        at = from;
+    }
+    let mut state = State::default();
+    let mut ops = Vec::new();
+    for address in path.into_iter().rev() {
+        flow::step(object.bytes_at(address)?, address, &mut ops)?;
+        ops.iter().for_each(|op| state.run(op));
+    }
+    let value = state.register(reg);
+    state.expressions.as_constant(value)
 }
 
 /// A way to the jump, backwards: the jump comes first.
