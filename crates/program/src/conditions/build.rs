@@ -129,6 +129,7 @@ impl<'a> Builder<'a> {
         let reached = exits.map(|exit| self.reached(exit, deciders));
         let sides = [0, 1].map(|n| self.side(exits[n], &reached[n], entry));
         let true_exit = match sides {
+            _ if self.is_part(exits, entry) => None,
             [Some(true), Some(false) | None] | [None, Some(false)] => Some(Exit::First),
             [Some(false), Some(true) | None] | [None, Some(true)] => Some(Exit::Second),
             _ => None,
@@ -138,6 +139,17 @@ impl<'a> Builder<'a> {
             _ => Flow::id(exits[n]),
         });
         ConditionKind::Branch { exits: shown, true_exit }
+    }
+
+    /// Whether an exit leads to more of the same condition: the group is less than the source's condition then.
+    fn is_part(&self, exits: [usize; 2], entry: usize) -> bool {
+        let Some(origin) = self.flow.origin(entry) else { return false };
+        let controls = self.flow.units.text_of(origin).is_some_and(|(text, unit)| text.is_controlling(unit));
+        let start = |exit: usize| self.flow.cfg.blocks.get(exit).map(|block| block.start);
+        let continues = |exit: usize| {
+            exit != entry && start(exit).and_then(|start| self.flow.units.origin_at(start)) == Some(origin)
+        };
+        controls && exits.into_iter().any(continues)
     }
 
     /// The blocks that members jump to on their way to an exit.
