@@ -24,8 +24,8 @@ pub use cfg::{
     JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
 };
 pub use conditions::{
-    Case, Comparison, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, MemoryOperand, Numbers,
-    Operand, Relation, Step,
+    Case, Comparison, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, MemoryOperand,
+    Numbers, Operand, Relation, Step,
 };
 pub use demangle::demangle;
 pub use lines::{Position, SourceFrame};

@@ -69,7 +69,13 @@ pub struct Program {
 impl Program {
     /// From the mappings of a running guest. Load addresses follow from the mappings.
     pub fn from_mappings(mappings: impl IntoIterator<Item = Mapping>) -> Program {
-        let mut program = Program { objects: Vec::new(), mappings: Vec::new(), graphs: RefCell::default(), conditions: RefCell::default(), texts: RefCell::default() };
+        let mut program = Program {
+            objects: Vec::new(),
+            mappings: Vec::new(),
+            graphs: RefCell::default(),
+            conditions: RefCell::default(),
+            texts: RefCell::default(),
+        };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
         for Mapping { start, end, file_offset, path, content } in mappings {
             let same_path = by_path.entry(path.clone()).or_default();
@@ -248,7 +254,9 @@ fn code_ranges(cfg: &Cfg) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for block in &cfg.blocks {
         match ranges.last_mut() {
-            Some(last) if block.start.saturating_sub(last.end) < SMALL_GAP => last.end = last.end.max(block.end),
+            Some(last) if block.start.saturating_sub(last.end) < SMALL_GAP => {
+                last.end = last.end.max(block.end)
+            }
             _ => ranges.push(block.start..block.end),
         }
     }

@@ -15,9 +15,15 @@ const MOST_TERMS: usize = 16;
 pub(super) enum Boolean {
     Constant(bool),
     /// An outcome of the block, by its place in [`Trace::bits`].
-    Bit { bit: usize, inverted: bool },
+    Bit {
+        bit: usize,
+        inverted: bool,
+    },
     /// What a place holds at the start of the block.
-    Copy { place: Place, inverted: bool },
+    Copy {
+        place: Place,
+        inverted: bool,
+    },
     All(Vec<Boolean>),
     Any(Vec<Boolean>),
 }
@@ -173,7 +179,9 @@ impl Trace {
 
     /// Where a value that comes in by `place` ends up at the end of the block, if it is merely handed on.
     pub fn hands_on(&self, from: Place) -> Vec<Place> {
-        self.places().filter(|to| matches!(self.end(*to), Some(Boolean::Copy { place, .. }) if place == from)).collect()
+        self.places()
+            .filter(|to| matches!(self.end(*to), Some(Boolean::Copy { place, .. }) if place == from))
+            .collect()
     }
 
     /// Places that the block has written.
@@ -215,11 +223,19 @@ impl Trace {
             }
             Boolean::All(terms) => {
                 let values = each(terms);
-                if values.contains(&Some(false)) { Some(false) } else { values.into_iter().collect::<Option<Vec<_>>>().map(|_| true) }
+                if values.contains(&Some(false)) {
+                    Some(false)
+                } else {
+                    values.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+                }
             }
             Boolean::Any(terms) => {
                 let values = each(terms);
-                if values.contains(&Some(true)) { Some(true) } else { values.into_iter().collect::<Option<Vec<_>>>().map(|_| false) }
+                if values.contains(&Some(true)) {
+                    Some(true)
+                } else {
+                    values.into_iter().collect::<Option<Vec<_>>>().map(|_| false)
+                }
             }
         }
     }

@@ -79,7 +79,12 @@ pub(super) struct Values {
 
 impl Values {
     pub fn new() -> Values {
-        Values { exprs: Vec::new(), registers: BTreeMap::new(), slots: BTreeMap::new(), reads: BTreeSet::new() }
+        Values {
+            exprs: Vec::new(),
+            registers: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            reads: BTreeSet::new(),
+        }
     }
 
     pub fn add(&mut self, expr: Expr) -> ExprId {

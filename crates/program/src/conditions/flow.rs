@@ -38,10 +38,20 @@ impl<'a> Flow<'a> {
             let flags = before.and_then(|before| traces.get(before)?.as_ref()?.flags.clone());
             traces[at] = Some(trace(bytes, block.start, flags));
         }
-        let traces: Vec<Trace> =
-            traces.into_iter().map(|found| found.unwrap_or_else(|| trace(&[], 0, None::<FlagSource>))).collect();
+        let traces: Vec<Trace> = traces
+            .into_iter()
+            .map(|found| found.unwrap_or_else(|| trace(&[], 0, None::<FlagSource>)))
+            .collect();
         let landing = landings(cfg, &traces);
-        let mut flow = Flow { cfg, traces, units, landing, order, before: predecessors, incoming: vec![0; cfg.blocks.len()] };
+        let mut flow = Flow {
+            cfg,
+            traces,
+            units,
+            landing,
+            order,
+            before: predecessors,
+            incoming: vec![0; cfg.blocks.len()],
+        };
         for at in 0..cfg.blocks.len() {
             for to in if flow.is_empty(at) { Vec::new() } else { flow.successors(at) } {
                 if let Some(count) = flow.incoming.get_mut(to) {
@@ -87,7 +97,8 @@ impl<'a> Flow<'a> {
 
     /// The block from which `at` has what it leaves in a place: itself, or one that always comes before.
     pub fn writer(&self, at: usize, place: Place) -> Option<usize> {
-        self.chain(at).find(|at| self.traces.get(*at).is_some_and(|trace| trace.values.at_end(place).is_some()))
+        self.chain(at)
+            .find(|at| self.traces.get(*at).is_some_and(|trace| trace.values.at_end(place).is_some()))
     }
 
     pub fn is_branch(&self, at: usize) -> bool {
@@ -182,14 +193,17 @@ fn only_predecessors(cfg: &Cfg) -> Vec<Option<usize>> {
         }
     }
     let entry = cfg.entry.0 as usize;
-    let only = |(at, last): (usize, Option<usize>)| last.filter(|_| counts.get(at) == Some(&1) && at != entry);
+    let only =
+        |(at, last): (usize, Option<usize>)| last.filter(|_| counts.get(at) == Some(&1) && at != entry);
     last.into_iter().enumerate().map(only).collect()
 }
 
 /// Follows blocks that only jump. An endless loop of them stays where it is.
 fn landings(cfg: &Cfg, traces: &[Trace]) -> Vec<usize> {
     let next = |at: usize| match cfg.blocks.get(at).map(|block| &block.terminator) {
-        Some(Terminator::Next(next)) if traces.get(at).is_some_and(|trace| trace.empty) => Some(next.0 as usize),
+        Some(Terminator::Next(next)) if traces.get(at).is_some_and(|trace| trace.empty) => {
+            Some(next.0 as usize)
+        }
         _ => None,
     };
     let mut landing: Vec<Option<usize>> = vec![None; cfg.blocks.len()];

@@ -64,7 +64,8 @@ impl Groups {
         }
         let entry = self.groups[a].entry;
         // The smaller one moves, so that a long chain is not copied again and again.
-        let (kept, moved) = if self.groups[a].deciders.len() < self.groups[b].deciders.len() { (b, a) } else { (a, b) };
+        let (kept, moved) =
+            if self.groups[a].deciders.len() < self.groups[b].deciders.len() { (b, a) } else { (a, b) };
         let deciders = std::mem::take(&mut self.groups[moved].deciders);
         self.groups[kept].deciders.extend(deciders);
         self.groups[kept].entry = entry;
@@ -74,6 +75,11 @@ impl Groups {
 
     /// The groups that are part of no other.
     pub fn finished(self) -> impl Iterator<Item = Group> {
-        self.groups.into_iter().zip(self.parents).enumerate().filter(|(at, (_, parent))| at == parent).map(|(_, (group, _))| group)
+        self.groups
+            .into_iter()
+            .zip(self.parents)
+            .enumerate()
+            .filter(|(at, (_, parent))| at == parent)
+            .map(|(_, (group, _))| group)
     }
 }

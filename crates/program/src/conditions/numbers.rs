@@ -157,9 +157,13 @@ mod tests {
         use Relation::*;
         let relations = [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual];
         for relation in relations {
-            for (numbers, constant) in [Numbers::Signed, Numbers::Unsigned].into_iter().flat_map(|n| (0..=255u8).map(move |c| (n, c))) {
+            for (numbers, constant) in [Numbers::Signed, Numbers::Unsigned]
+                .into_iter()
+                .flat_map(|n| (0..=255u8).map(move |c| (n, c)))
+            {
                 for offset in [0u8, 1, 100, 128, 255] {
-                    let set = NumberSet::related(relation, numbers, constant.into(), offset.into(), Size::B1).unwrap();
+                    let set = NumberSet::related(relation, numbers, constant.into(), offset.into(), Size::B1)
+                        .unwrap();
                     let inverse = set.complement();
                     for n in 0..=255u8 {
                         let left = n.wrapping_add(offset);

@@ -90,8 +90,13 @@ pub(super) fn reduce(flow: &Flow<'_>, taken: &[bool]) -> Groups {
 impl Reduction<'_> {
     fn single(&mut self, at: usize, taken: bool) -> Node {
         let successors = self.flow.successors(at);
-        let mut node =
-            Node { ends: Ends::Elsewhere, lasts: Vec::new(), group: None, values: Vec::new(), rejoined: false };
+        let mut node = Node {
+            ends: Ends::Elsewhere,
+            lasts: Vec::new(),
+            group: None,
+            values: Vec::new(),
+            rejoined: false,
+        };
         match successors[..] {
             _ if taken || self.flow.is_empty(at) => {}
             [a, b] if self.flow.is_branch(at) => {
@@ -270,7 +275,9 @@ impl Reduction<'_> {
         };
         let written = self.flow.chain(*first).flat_map(|block| self.flow.traces[block].places());
         let places: BTreeSet<Place> = written.filter(|place| used.contains(place)).collect();
-        places.into_iter().find(|place| leaves(*first, *place) && rest.iter().all(|block| leaves(*block, *place)))
+        places
+            .into_iter()
+            .find(|place| leaves(*first, *place) && rest.iter().all(|block| leaves(*block, *place)))
     }
 
     fn sequence(&mut self, at: usize) -> bool {
@@ -285,7 +292,13 @@ impl Reduction<'_> {
         let kept = self.hand_on(values, next);
         let inner = std::mem::replace(
             &mut self.nodes[next],
-            Node { ends: Ends::Elsewhere, lasts: Vec::new(), group: None, values: Vec::new(), rejoined: false },
+            Node {
+                ends: Ends::Elsewhere,
+                lasts: Vec::new(),
+                group: None,
+                values: Vec::new(),
+                rejoined: false,
+            },
         );
         let node = &mut self.nodes[at];
         node.ends = inner.ends;

@@ -26,7 +26,12 @@ pub(super) struct Steps<'a> {
 type Known = BTreeMap<Place, bool>;
 
 impl<'a> Steps<'a> {
-    pub fn new(flow: &'a Flow<'a>, deciders: &'a [Decider], outcome: &'a Outcome, inverted: bool) -> Steps<'a> {
+    pub fn new(
+        flow: &'a Flow<'a>,
+        deciders: &'a [Decider],
+        outcome: &'a Outcome,
+        inverted: bool,
+    ) -> Steps<'a> {
         let mut first = BTreeMap::new();
         for (number, decider) in deciders.iter().enumerate().rev() {
             first.insert(decider.block, number);
@@ -114,7 +119,9 @@ impl<'a> Steps<'a> {
         let mut known = before.clone();
         let Some(trace) = self.flow.traces.get(block) else { return known };
         let part = |part: &Boolean| match part {
-            Boolean::Bit { bit: number, .. } => bit.filter(|(known, _)| known == number).map(|(_, holds)| holds),
+            Boolean::Bit { bit: number, .. } => {
+                bit.filter(|(known, _)| known == number).map(|(_, holds)| holds)
+            }
             Boolean::Copy { place, .. } => before.get(place).copied(),
             _ => None,
         };

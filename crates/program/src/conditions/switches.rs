@@ -80,7 +80,8 @@ impl Tree {
             None if is_indirect(builder, root) => (None, Size::B8),
             None => return None,
         };
-        let mut tree = Tree { blocks: Vec::new(), value: operand.clone(), leaves: BTreeMap::new(), unknown: Vec::new() };
+        let mut tree =
+            Tree { blocks: Vec::new(), value: operand.clone(), leaves: BTreeMap::new(), unknown: Vec::new() };
         let mut seen = BTreeSet::new();
         let mut comparisons = 0;
         let mut tables = 0;
@@ -90,7 +91,11 @@ impl Tree {
             let alone = is_root || flow.incoming.get(at) == Some(&1);
             let free = taken.get(at) == Some(&false) && !seen.contains(&at);
             let continued = is_root || flow.is_continued(root, at);
-            if alone && free && is_indirect(builder, at) && (continued || is_default_shared(builder, root, at)) {
+            if alone
+                && free
+                && is_indirect(builder, at)
+                && (continued || is_default_shared(builder, root, at))
+            {
                 seen.insert(at);
                 tree.blocks.push(at);
                 tables += 1;
@@ -173,7 +178,14 @@ impl Tree {
             let (address, id) = (block.last, Flow::id(*at));
             if is_indirect(builder, *at) {
                 let (holds, fails) = (Step::Unknown, Step::Unknown);
-                return Some(Member { address, block: id, kind: MemberKind::Table, comparison: None, holds, fails });
+                return Some(Member {
+                    address,
+                    block: id,
+                    kind: MemberKind::Table,
+                    comparison: None,
+                    holds,
+                    fails,
+                });
             }
             let successors = flow.successors(*at);
             let (holds, fails) = (step(successors.first()), step(successors.get(1)));

@@ -147,9 +147,15 @@ impl Text {
             "do_statement" => {
                 let (Some(condition), Some(body)) = (field("condition"), field("body")) else { return };
                 // clang gives the end of the body as the place of the jump back, or the start of one without braces.
-                let is_block = node.child_by_field_name("body").is_some_and(|body| body.kind() == "compound_statement");
+                let is_block =
+                    node.child_by_field_name("body").is_some_and(|body| body.kind() == "compound_statement");
                 let end = if is_block { body.end.saturating_sub(1) } else { body.end };
-                let unit = UnitText { loops: true, controls: true, sides: vec![(body.clone(), true)], ..UnitText::default() };
+                let unit = UnitText {
+                    loops: true,
+                    controls: true,
+                    sides: vec![(body.clone(), true)],
+                    ..UnitText::default()
+                };
                 let unit = self.add(condition.clone(), unit);
                 self.span(end..condition.start, unit);
                 if !is_block {
@@ -195,7 +201,8 @@ impl Text {
     /// the outside in, so the unit that was added last is the one around them, or they are in none.
     fn sides_within(&mut self, node: Node<'_>, sides: [(Option<Range<usize>>, bool); 2]) {
         let around = self.spans.iter().rev().take(DEEPEST_NESTING);
-        let around = around.filter(|span| span.range.start <= node.start_byte() && node.end_byte() <= span.range.end);
+        let around =
+            around.filter(|span| span.range.start <= node.start_byte() && node.end_byte() <= span.range.end);
         let Some(unit) = around.map(|span| span.unit).next() else { return };
         if let Some(unit) = self.units.get_mut(unit.0 as usize) {
             unit.sides.extend(sides.into_iter().filter_map(|(range, side)| Some((range?, side))));
@@ -254,7 +261,11 @@ void f(int a, int b) {
     fn a_condition_over_two_lines_is_one_unit_and_nested_conditions_are_two() {
         let text = Text::new(SOURCE.as_bytes()).unwrap();
         assert_eq!(unit(&text, at(2, "&&")), unit(&text, at(3, "b)")));
-        assert_eq!(unit(&text, at(2, "if")), unit(&text, at(3, "b)")), "the keyword stands for its condition");
+        assert_eq!(
+            unit(&text, at(2, "if")),
+            unit(&text, at(3, "b)")),
+            "the keyword stands for its condition"
+        );
         assert_ne!(unit(&text, at(5, "a)")), unit(&text, at(5, "b)")));
         let clauses = ["i = 0", "i < a", "i++", "yes"].map(|clause| unit(&text, at(6, clause)));
         assert!((0..4).all(|n| !clauses[..n].contains(&clauses[n])), "each clause of a for is its own");
@@ -263,7 +274,8 @@ void f(int a, int b) {
     #[test]
     fn the_text_tells_which_side_a_position_is_on() {
         let text = Text::new(SOURCE.as_bytes()).unwrap();
-        let side = |condition, position: (u32, u32)| text.side(unit(&text, condition), position.0, position.1);
+        let side =
+            |condition, position: (u32, u32)| text.side(unit(&text, condition), position.0, position.1);
         assert_eq!(side(at(2, "a"), at(3, "yes")), Some(true));
         assert_eq!(side(at(2, "a"), at(4, "no")), Some(false));
         assert_eq!(side(at(2, "a"), at(5, "if")), None, "what follows is executed on both sides");

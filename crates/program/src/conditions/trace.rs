@@ -1,8 +1,8 @@
 //! Evaluates a basic block symbolically: which comparisons its instructions decide by, and what it leaves in
 //! registers and stack slots.
 
-use lift::{Binary, Condition, Decoded, FlagKind, Op, Reg, Size, Unary, Value, VectorOp};
 use lift::vector::{FloatWidth, VectorResult};
+use lift::{Binary, Condition, Decoded, FlagKind, Op, Reg, Size, Unary, Value, VectorOp};
 
 use super::comparison::{Comparison, Operand};
 use super::condition::MemberKind;
@@ -39,7 +39,12 @@ impl FlagSource {
 enum Flags {
     /// As at the start of the block.
     Inherited,
-    Set { kind: FlagKind, size: Size, a: ExprId, b: ExprId },
+    Set {
+        kind: FlagKind,
+        size: Size,
+        a: ExprId,
+        b: ExprId,
+    },
     Floats(FloatWidth, ExprId, ExprId),
     Unknown,
 }
@@ -119,7 +124,12 @@ impl Tracer {
         for op in ops {
             let effect = matches!(
                 op,
-                Op::Store { .. } | Op::StoreVector { .. } | Op::Call { .. } | Op::Syscall | Op::String { .. } | Op::Helper { .. }
+                Op::Store { .. }
+                    | Op::StoreVector { .. }
+                    | Op::Call { .. }
+                    | Op::Syscall
+                    | Op::String { .. }
+                    | Op::Helper { .. }
             );
             self.trace.pure &= !effect;
             self.op(op, stack);
@@ -145,7 +155,9 @@ impl Tracer {
     fn op(&mut self, op: &Op, stack: ExprId) {
         match *op {
             // The frame register keeps its name in the block that sets it.
-            Op::Move { dst: Reg::RBP, src: Value::Reg(Reg::RSP) } => self.define(Reg::RBP, Expr::Entry(Reg::RBP)),
+            Op::Move { dst: Reg::RBP, src: Value::Reg(Reg::RSP) } => {
+                self.define(Reg::RBP, Expr::Entry(Reg::RBP))
+            }
             Op::Move { dst, src } => {
                 let id = self.value(src);
                 self.trace.values.write(dst, id);

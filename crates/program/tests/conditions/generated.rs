@@ -38,7 +38,7 @@ fn cases() -> Vec<Case> {
             cases.push(Case { expression, context });
         }
     }
-    let samples = if long() { 3000 } else { 150 };
+    let samples = if long() { 1500 } else { 150 };
     for n in 0..2 * samples {
         let sample = shape(&mut random, 3 + n % 2);
         let expression = sample.with_leaves(&mut || random.below(LEAVES));
@@ -67,7 +67,12 @@ fn inputs(random: &mut Random) -> Inputs {
 
 const OPTIONS: [&str; 6] = ["-g", "-w", "-static", "-nostdlib", "-fno-stack-protector", "-no-pie"];
 
-fn each(compiler: &str, level: &str, cases: &[Case], mut check: impl FnMut(&Program, &mut Guest, u64, &Case) -> Result<(), String>) {
+fn each(
+    compiler: &str,
+    level: &str,
+    cases: &[Case],
+    mut check: impl FnMut(&Program, &mut Guest, u64, &Case) -> Result<(), String>,
+) {
     let scratch = Scratch::new(&format!("generated-{compiler}{level}"));
     let (mut failed, mut count) = (Vec::new(), 0);
     for batch in cases.chunks(BATCH) {
@@ -94,7 +99,9 @@ fn first_call(program: &Program, cfg: &Cfg, id: BlockId) -> Option<String> {
         let block = cfg.block(next?)?;
         let mut at = block.start;
         while at < block.end {
-            let Decoded::Instruction(instruction) = lift::decode(program.file_bytes(at)?, at) else { return None };
+            let Decoded::Instruction(instruction) = lift::decode(program.file_bytes(at)?, at) else {
+                return None;
+            };
             let mut ops = Vec::new();
             lift::lift(&instruction, &mut ops);
             if let Some(lift::Op::Call { target: lift::Value::Const(target), .. }) = ops.last() {
@@ -176,7 +183,8 @@ fn nothing_wrong(program: &Program, guest: &mut Guest, start: u64, case: &Case) 
         for condition in conditions.iter() {
             let with_text = |error: String| format!("{error}:\n{}", condition.text(&cfg));
             let taken = outcome(&watched, &cfg, condition).map_err(with_text)?;
-            if let (Some(taken), ConditionKind::Branch { true_exit: Some(yes), .. }) = (taken, &condition.kind)
+            if let (Some(taken), ConditionKind::Branch { true_exit: Some(yes), .. }) =
+                (taken, &condition.kind)
                 && !case.is_value()
                 && (taken == *yes) != holds
             {
@@ -188,11 +196,8 @@ fn nothing_wrong(program: &Program, guest: &mut Guest, start: u64, case: &Case) 
 }
 
 fn optimised(compiler: &str) {
-    let mut cases = cases();
-    if !long() {
-        // Compilers take their time with these.
-        cases = cases.into_iter().step_by(4).collect();
-    }
+    // Compilers take their time with these.
+    let cases: Vec<Case> = cases().into_iter().step_by(4).collect();
     for level in ["-O1", "-O2"] {
         each(compiler, level, &cases, nothing_wrong);
     }

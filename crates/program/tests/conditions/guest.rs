@@ -54,7 +54,14 @@ impl Guest {
         let mut memory = Memory::new(1 << 26);
         let region = |start: u64, end: u64, permissions| {
             let (backing, name) = (Backing::Zero, "".into());
-            Region { start: start & !0xfff, end: (end + 0xfff) & !0xfff, permissions, backing, name, shared: false }
+            Region {
+                start: start & !0xfff,
+                end: (end + 0xfff) & !0xfff,
+                permissions,
+                backing,
+                name,
+                shared: false,
+            }
         };
         for segment in file.segments() {
             memory.map(region(segment.address(), segment.address() + segment.size(), Permissions::RWX));

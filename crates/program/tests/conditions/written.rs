@@ -14,7 +14,12 @@ const PRELUDE: &str = "#include <assert.h>\n\
     int main(void) { return 0; }\n";
 
 /// The conditions of `function` by each compiler.
-fn conditions(name: &str, body: &str, options: &[&str], check: impl Fn(&str, &Program, &[Condition], String)) {
+fn conditions(
+    name: &str,
+    body: &str,
+    options: &[&str],
+    check: impl Fn(&str, &Program, &[Condition], String),
+) {
     let scratch = Scratch::new(name);
     for compiler in COMPILERS {
         let source = format!("{PRELUDE}{body}\n");
@@ -66,7 +71,8 @@ fn a_condition_is_one_wherever_its_lines_break_and_whatever_it_calls() {
         "void t(int a, int b, int c) { if (a ? f(b) : c) yes(1); else no(1); }",
     ] {
         conditions("one", body, &[], |compiler, _, found, text| {
-            let [Condition { kind: ConditionKind::Branch { true_exit: Some(_), .. }, members, .. }] = found else {
+            let [Condition { kind: ConditionKind::Branch { true_exit: Some(_), .. }, members, .. }] = found
+            else {
                 panic!("{compiler}: {body}\n{text}");
             };
             assert!(members.len() >= 3, "{compiler}: {body}\n{text}");
@@ -132,7 +138,8 @@ fn cases(program: &Program, found: &[Condition], text: &str) -> Vec<(String, u64
         let code = program.file_bytes(cfg.block(block).unwrap().start).unwrap();
         if code[0] == 0xbf { u64::from(u32::from_le_bytes(code[1..5].try_into().unwrap())) } else { 0 }
     };
-    let range = |(low, high): &(i64, i64)| if low == high { low.to_string() } else { format!("{low}..{high}") };
+    let range =
+        |(low, high): &(i64, i64)| if low == high { low.to_string() } else { format!("{low}..{high}") };
     let values = |values: &[(i64, i64)]| values.iter().map(range).collect::<Vec<_>>().join(" ");
     let mut all: Vec<(String, u64)> =
         cases.iter().map(|case| (values(&case.values), number(case.target))).collect();
@@ -150,11 +157,15 @@ fn switch_statements_have_their_cases() {
     let expected = [
         (sparse, vec![("1", 1), ("100", 2), ("5000..5001", 3), ("default", 4)]),
         (ranges, vec![("-4", 1), ("1..20", 2), ("100..300", 3), ("9000", 4), ("70000", 5), ("default", 6)]),
-        (dense, vec![("0", 1), ("1", 2), ("2", 3), ("3", 4), ("4", 5), ("5..6", 6), ("9", 7), ("default", 8)]),
+        (
+            dense,
+            vec![("0", 1), ("1", 2), ("2", 3), ("3", 4), ("4", 5), ("5..6", 6), ("9", 7), ("default", 8)],
+        ),
     ];
     for (statements, expected) in expected {
         let body = format!("void t(int a) {{ switch (a) {{ {statements} }} }}");
-        let expected: Vec<(String, u64)> = expected.into_iter().map(|(text, n)| (text.to_owned(), n)).collect();
+        let expected: Vec<(String, u64)> =
+            expected.into_iter().map(|(text, n)| (text.to_owned(), n)).collect();
         conditions("switch", &body, &[], |compiler, program, found, text| {
             assert_eq!(cases(program, found, &text), expected, "{compiler}\n{text}");
         });
@@ -209,7 +220,8 @@ fn without_lines_only_the_branches_of_one_comparison_belong_together() {
 
 #[test]
 fn conditions_are_the_same_every_time_and_their_members_are_in_one_only() {
-    let body = "int t(int a, int b) { for (int i = 0; i < a && (b || f(i)); i++) if (a > 3) yes(i); return a < b; }";
+    let body =
+        "int t(int a, int b) { for (int i = 0; i < a && (b || f(i)); i++) if (a > 3) yes(i); return a < b; }";
     conditions("stable", body, &["-O2"], |compiler, program, found, text| {
         let again = open(std::path::Path::new(&*program.locate(found[0].id.function).object.unwrap()));
         assert_eq!(*again.conditions(found[0].id.function).unwrap(), found, "{compiler}");
