@@ -133,9 +133,15 @@ impl<'a> Builder<'a> {
     fn branch(&self, exits: [usize; 2], deciders: &[Decider], entry: usize) -> ConditionKind {
         let reached = exits.map(|exit| self.reached(exit, deciders));
         let sides = [0, 1].map(|n| self.side(exits[n], &reached[n], entry));
+        // What follows a statement is reached by both sides, so one of them can do without a position within it. The
+        // sides of a choice within an expression each have theirs.
+        let controls = self.controls(entry);
         let true_exit = match sides {
-            [Some(true), Some(false) | None] | [None, Some(false)] => Some(Exit::First),
-            [Some(false), Some(true) | None] | [None, Some(true)] => Some(Exit::Second),
+            _ if self.is_part(exits, entry) => None,
+            [Some(true), Some(false)] => Some(Exit::First),
+            [Some(false), Some(true)] => Some(Exit::Second),
+            [Some(true), None] | [None, Some(false)] if controls => Some(Exit::First),
+            [Some(false), None] | [None, Some(true)] if controls => Some(Exit::Second),
             _ => None,
         };
         let shown = [0, 1].map(|n| match reached[n][..] {
@@ -143,6 +149,27 @@ impl<'a> Builder<'a> {
             _ => Flow::id(exits[n]),
         });
         ConditionKind::Branch { exits: shown, true_exit }
+    }
+
+    /// Whether an exit leads to more of the same condition: the group is less than the source's condition then.
+    fn is_part(&self, exits: [usize; 2], entry: usize) -> bool {
+        let Some(origin) = self.flow.origin(entry) else { return false };
+        let has_more = |exit: usize| {
+            let block = self.flow.cfg.blocks.get(exit);
+            block.is_some_and(|block| self.flow.units.touches(block.start, block.end, origin))
+        };
+        // A branch of no line can be one of this condition, too.
+        let asks_more = |exit: usize| {
+            self.flow.is_branch(exit) && self.flow.origin(exit).is_none_or(|found| found == origin)
+        };
+        let controls = self.controls(entry);
+        exits.into_iter().any(|exit| exit != entry && ((controls && has_more(exit)) || asks_more(exit)))
+    }
+
+    /// Whether the expression that a block's branch belongs to is the condition of a statement.
+    fn controls(&self, block: usize) -> bool {
+        let text = self.flow.origin(block).and_then(|origin| self.flow.units.text_of(origin));
+        text.is_some_and(|(text, unit)| text.is_controlling(unit) || text.is_assertion(unit))
     }
 
     /// The blocks that members jump to on their way to an exit.

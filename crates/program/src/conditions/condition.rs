@@ -32,7 +32,8 @@ pub enum ConditionKind {
     Branch {
         /// Where an exit is reached by jumps alone, the block that they lead to.
         exits: [BlockId; 2],
-        /// The exit that is taken when the condition of the source holds; `None` when that is not known.
+        /// The exit that is taken when the condition of the source holds; `None` when that is not known, or the
+        /// group is only a part of it.
         true_exit: Option<Exit>,
     },
     /// The condition becomes a number: 1 or 0, as in `return a < b` and `x = a && b`. [`Exit::First`] stands
@@ -119,7 +120,8 @@ pub enum MemberKind {
 pub enum Step {
     /// Decides the condition.
     Exit(Exit),
-    /// The member of this number, from 0, decides next.
+    /// The member of this number, from 0, decides next. Members without a jump that come before it are executed
+    /// but decide nothing any more.
     Member(usize),
     /// Into a block, of a switch.
     Block(BlockId),

@@ -37,6 +37,8 @@ struct UnitText {
     /// What is executed when the unit, or the part of it that controls this, holds (true) or does not.
     sides: Vec<(Range<usize>, bool)>,
     loops: bool,
+    /// It is the condition of an `if` or a loop.
+    controls: bool,
     switch: bool,
     asserts: bool,
 }
@@ -85,6 +87,11 @@ impl Text {
         self.units.get(unit.0 as usize).is_some_and(|unit| unit.loops)
     }
 
+    /// Whether all of the unit is the condition of a statement.
+    pub fn is_controlling(&self, unit: Unit) -> bool {
+        self.units.get(unit.0 as usize).is_some_and(|unit| unit.controls)
+    }
+
     pub fn is_switch(&self, unit: Unit) -> bool {
         self.units.get(unit.0 as usize).is_some_and(|unit| unit.switch)
     }
@@ -122,14 +129,14 @@ impl Text {
         match node.kind() {
             "if_statement" => {
                 let Some(condition) = field("condition") else { return };
-                let mut unit = UnitText::default();
+                let mut unit = UnitText { controls: true, ..UnitText::default() };
                 unit.sides.extend(field("consequence").map(|range| (range, true)));
                 unit.sides.extend(field("alternative").map(|range| (range, false)));
                 self.controlled(node, condition, unit);
             }
             "while_statement" | "for_statement" => {
                 let Some(condition) = field("condition") else { return };
-                let mut unit = UnitText { loops: true, ..UnitText::default() };
+                let mut unit = UnitText { loops: true, controls: true, ..UnitText::default() };
                 unit.sides.extend(field("body").map(|range| (range, true)));
                 unit.sides.extend(field("update").map(|range| (range, true)));
                 self.controlled(node, condition, unit);
@@ -143,7 +150,12 @@ impl Text {
                 let is_block =
                     node.child_by_field_name("body").is_some_and(|body| body.kind() == "compound_statement");
                 let end = if is_block { body.end.saturating_sub(1) } else { body.end };
-                let unit = UnitText { loops: true, sides: vec![(body.clone(), true)], ..UnitText::default() };
+                let unit = UnitText {
+                    loops: true,
+                    controls: true,
+                    sides: vec![(body.clone(), true)],
+                    ..UnitText::default()
+                };
                 let unit = self.add(condition.clone(), unit);
                 self.span(end..condition.start, unit);
                 if !is_block {
@@ -159,17 +171,7 @@ impl Text {
                 self.add(node.byte_range(), UnitText { asserts, ..UnitText::default() });
             }
             "conditional_expression" => {
-                let sides = [(field("consequence"), true), (field("alternative"), false)];
-                self.sides_within(node, sides);
-            }
-            "binary_expression" => {
-                let operator = node.child_by_field_name("operator").map(|operator| operator.kind());
-                let side = match operator {
-                    Some("&&") => true,
-                    Some("||") => false,
-                    _ => return,
-                };
-                self.sides_within(node, [(field("right"), side), (None, side)]);
+                self.sides_within(node, [(field("consequence"), true), (field("alternative"), false)]);
             }
             _ => {}
         }

@@ -88,6 +88,12 @@ impl Units {
         origins
     }
 
+    /// Whether some code from `start` to `end` belongs to an expression.
+    pub fn touches(&self, start: u64, end: u64, origin: Origin) -> bool {
+        let first = self.rows.partition_point(|row| row.end <= start);
+        self.rows.iter().skip(first).take_while(|row| row.start < end).any(|row| row.origin == origin)
+    }
+
     /// The text and the unit in it.
     pub fn text_of(&self, origin: Origin) -> Option<(&Text, Unit)> {
         match origin {

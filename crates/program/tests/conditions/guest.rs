@@ -128,7 +128,7 @@ impl Guest {
 /// The first exit that the condition took, by following its steps along what happened; `None` when it was not
 /// reached. A step that is not what happened is an error.
 pub fn outcome(watched: &Watched, cfg: &Cfg, condition: &Condition) -> Result<Option<Exit>, String> {
-    let mut expected = 0;
+    let (mut expected, mut decided) = (0, 0);
     let mut at = 0;
     loop {
         let rest = watched.events.get(at..).unwrap_or_default();
@@ -142,10 +142,15 @@ pub fn outcome(watched: &Watched, cfg: &Cfg, condition: &Condition) -> Result<Op
         let Some((n, number, holds)) = found else {
             return if at == 0 { Ok(None) } else { Err(format!("member {expected} was not reached")) };
         };
+        at += n + 1;
+        // Without a jump, members are executed that have nothing to decide any more.
+        if (decided..expected).contains(&number) {
+            continue;
+        }
         if number != expected {
             return Err(format!("member {number} was reached instead of {expected}"));
         }
-        at += n + 1;
+        decided = number;
         let member = &condition.members[number];
         match if holds { member.holds } else { member.fails } {
             Step::Member(next) => expected = next,

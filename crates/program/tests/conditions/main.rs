@@ -5,3 +5,4 @@ mod common;
 mod generated;
 mod generator;
 mod guest;
+mod written;

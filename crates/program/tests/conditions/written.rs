@@ -1,0 +1,236 @@
+//! Conditions as people write them, each with what should be found.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use program::{Condition, ConditionKind, Exit, Program};
+
+use crate::common::{Scratch, open, run};
+
+const COMPILERS: [&str; 2] = ["gcc", "clang"];
+
+const PRELUDE: &str = "#include <assert.h>\n\
+    int f(int n) { return n; } int g(int n) { return n + 1; } void yes(int n) {} void no(int n) {}\n\
+    int main(void) { return 0; }\n";
+
+/// The conditions of `function` by each compiler.
+fn conditions(
+    name: &str,
+    body: &str,
+    options: &[&str],
+    check: impl Fn(&str, &Program, &[Condition], String),
+) {
+    let scratch = Scratch::new(name);
+    for compiler in COMPILERS {
+        let source = format!("{PRELUDE}{body}\n");
+        let options: Vec<&str> = ["-w", "-g"].iter().chain(options).copied().collect();
+        let path = scratch.compile(compiler, &format!("{compiler}.c"), &source, &options);
+        let program = open(&path);
+        let start = program.find_symbol("t").unwrap().address;
+        let cfg = program.cfg(start).unwrap();
+        let found = program.conditions(start).unwrap();
+        let text: String = found.iter().map(|condition| condition.text(&cfg)).collect();
+        check(compiler, &program, &found, text);
+    }
+}
+
+/// Branches, with the number of jumps and whether the true side is known.
+fn jumps(found: &[Condition]) -> Vec<(usize, bool)> {
+    let branches = found.iter().filter_map(|condition| match &condition.kind {
+        ConditionKind::Branch { true_exit, .. } => Some((condition.members.len(), true_exit.is_some())),
+        _ => None,
+    });
+    branches.collect()
+}
+
+#[test]
+fn nested_statements_are_conditions_of_their_own() {
+    for body in [
+        "void t(int a, int b) {\n if (a)\n  if (b)\n   yes(1);\n}",
+        "void t(int a, int b) { if (a) if (b) yes(1); }",
+        "void t(int a, int b) { if (a) { if (b) yes(1); else no(1); } else no(1); }",
+        "void t(int a, int b) { while (a) while (b) yes(1); }",
+        "void t(int a, int b) { for (; a;) if (b) break; }",
+        "void t(int a, int b) { while (a) { if (b) continue; yes(1); } }",
+        "void t(int a, int b) { if (a) yes(1); if (b) yes(2); }",
+        "void t(int a, int b) { if (a) goto out; if (b) yes(1);\nout: no(1); }",
+    ] {
+        conditions("nested", body, &[], |compiler, _, found, text| {
+            assert_eq!(jumps(found), [(1, true), (1, true)], "{compiler}: {body}\n{text}");
+        });
+    }
+}
+
+#[test]
+fn a_condition_is_one_wherever_its_lines_break_and_whatever_it_calls() {
+    for body in [
+        "void t(int a, int b, int c) {\n if (a\n  && f(b)\n  || c)\n  yes(1);\n else\n  no(1);\n}",
+        "void t(int a, int b, int c) { int x; if ((x = f(a)) && g(x) && !c) yes(1); }",
+        "void t(int a, int b, int c) { while (a-- &&\n f(b) &&\n c) yes(1); no(1); }",
+        "void t(int a, int b, int c) { for (int i = 0; i < a && f(b) || c; i++) yes(1); no(1); }",
+        "void t(int a, int b, int c) { if (a ? f(b) : c) yes(1); else no(1); }",
+    ] {
+        conditions("one", body, &[], |compiler, _, found, text| {
+            let [Condition { kind: ConditionKind::Branch { true_exit: Some(_), .. }, members, .. }] = found
+            else {
+                panic!("{compiler}: {body}\n{text}");
+            };
+            assert!(members.len() >= 3, "{compiler}: {body}\n{text}");
+        });
+    }
+}
+
+#[test]
+fn an_empty_loop_goes_on_by_its_true_side() {
+    for body in ["void t(char *p) { while (*p++) ; }", "void t(char *p) { for (; *p++;) ; }"] {
+        conditions("empty", body, &[], |compiler, _, found, text| {
+            assert_eq!(jumps(found), [(1, true)], "{compiler}: {body}\n{text}");
+            assert!(text.contains("[[rbp - 0x8]]"), "{compiler}: the cell that is compared\n{text}");
+        });
+    }
+}
+
+#[test]
+fn macros_are_conditions_at_the_line_that_expands_them() {
+    let body = "#define CHECK(x, y) if ((x) && \\\n (y)) no(2);\n\
+        void t(int a, int b) {\n CHECK(a > 5 || b, f(b))\n CHECK(a, b)\n}";
+    conditions("macro", body, &[], |compiler, _, found, text| {
+        let counts: Vec<usize> = found.iter().map(|condition| condition.members.len()).collect();
+        assert_eq!(counts, [3, 2], "{compiler}\n{text}");
+    });
+}
+
+#[test]
+fn an_assertion_is_one_condition_that_fails_where_the_program_ends() {
+    let body = "void t(int a, int b) { assert(a && f(b)); yes(1); }";
+    conditions("assertion", body, &[], |compiler, _, found, text| {
+        assert_eq!(jumps(found), [(2, true)], "{compiler}\n{text}");
+    });
+}
+
+#[test]
+fn a_condition_within_an_operand_is_its_own() {
+    let body = "void t(int a, int b) { if (f(a && b) && (a || b) == b) yes(1); else no(1); }";
+    conditions("operand", body, &[], |compiler, _, found, text| {
+        let values = found.iter().filter(|found| matches!(found.kind, ConditionKind::Value { .. })).count();
+        assert_eq!(values, 2, "{compiler}\n{text}");
+        assert_eq!(jumps(found), [(2, true)], "{compiler}\n{text}");
+    });
+}
+
+#[test]
+fn several_conditions_on_a_line_stay_apart() {
+    let body = "int t(int a, int b) { if (a && b) yes(1); while (a < 3 || b) a++; return a == 1 && b > 2; }";
+    conditions("line", body, &[], |compiler, _, found, text| {
+        assert_eq!(found.len(), 3, "{compiler}\n{text}");
+        assert!(matches!(found[2].kind, ConditionKind::Value { .. }), "{compiler}\n{text}");
+    });
+}
+
+/// The values and the number of the call in each case, and in the default.
+fn cases(program: &Program, found: &[Condition], text: &str) -> Vec<(String, u64)> {
+    let [Condition { kind: ConditionKind::Switch { cases, default, .. }, id, .. }] = found else {
+        panic!("it is no switch:\n{text}");
+    };
+    let cfg = program.cfg(id.function).unwrap();
+    // Each case begins with `mov edi, number`.
+    let number = |block| {
+        let code = program.file_bytes(cfg.block(block).unwrap().start).unwrap();
+        if code[0] == 0xbf { u64::from(u32::from_le_bytes(code[1..5].try_into().unwrap())) } else { 0 }
+    };
+    let range =
+        |(low, high): &(i64, i64)| if low == high { low.to_string() } else { format!("{low}..{high}") };
+    let values = |values: &[(i64, i64)]| values.iter().map(range).collect::<Vec<_>>().join(" ");
+    let mut all: Vec<(String, u64)> =
+        cases.iter().map(|case| (values(&case.values), number(case.target))).collect();
+    all.extend(default.map(|default| ("default".to_owned(), number(default))));
+    all
+}
+
+#[test]
+fn switch_statements_have_their_cases() {
+    let sparse = "case 1: yes(1); break; case 100: yes(2); break; case 5000: case 5001: yes(3); break; default: no(4);";
+    let ranges = "case -4: yes(1); break; case 1 ... 20: yes(2); break; case 100 ... 300: yes(3); break; \
+        case 9000: yes(4); break; case 70000: yes(5); break; default: no(6);";
+    let dense = "case 0: yes(1); break; case 1: yes(2); break; case 2: yes(3); break; case 3: yes(4); break; \
+        case 4: yes(5); break; case 5: case 6: yes(6); break; case 9: yes(7); break; default: no(8);";
+    let expected = [
+        (sparse, vec![("1", 1), ("100", 2), ("5000..5001", 3), ("default", 4)]),
+        (ranges, vec![("-4", 1), ("1..20", 2), ("100..300", 3), ("9000", 4), ("70000", 5), ("default", 6)]),
+        (
+            dense,
+            vec![("0", 1), ("1", 2), ("2", 3), ("3", 4), ("4", 5), ("5..6", 6), ("9", 7), ("default", 8)],
+        ),
+    ];
+    for (statements, expected) in expected {
+        let body = format!("void t(int a) {{ switch (a) {{ {statements} }} }}");
+        let expected: Vec<(String, u64)> =
+            expected.into_iter().map(|(text, n)| (text.to_owned(), n)).collect();
+        conditions("switch", &body, &[], |compiler, program, found, text| {
+            assert_eq!(cases(program, found, &text), expected, "{compiler}\n{text}");
+        });
+    }
+}
+
+#[test]
+fn a_chain_of_comparisons_in_an_if_is_no_switch() {
+    let body = "void t(int a) { if (a == 1 || a == 7 || a == 9 || a == 12) yes(1); else no(1); }";
+    conditions("chain", body, &[], |compiler, _, found, text| {
+        let branches = found.iter().all(|found| matches!(found.kind, ConditionKind::Branch { .. }));
+        assert!(branches && found.len() == 1, "{compiler}\n{text}");
+    });
+}
+
+/// A copy of the program whose source cannot be found.
+fn without_text(name: &str, compiler: &str, body: &str, strip: bool) -> (Scratch, PathBuf) {
+    let scratch = Scratch::new(name);
+    let path = scratch.compile(compiler, "gone.c", &format!("{PRELUDE}{body}"), &["-w", "-g"]);
+    std::fs::remove_file(scratch.path().join("gone.c")).unwrap();
+    if strip {
+        run(Command::new("objcopy").arg("--strip-debug").arg(&path));
+    }
+    (scratch, path)
+}
+
+#[test]
+fn without_the_text_a_line_is_an_expression_and_the_true_side_is_not_known() {
+    let body = "void t(int a, int b, double x) {\n if (a && f(b) || x == 1.5) yes(1);\n else no(1);\n\
+        if (a)\n if (b)\n yes(1);\n}";
+    for compiler in COMPILERS {
+        let (_scratch, path) = without_text("textless", compiler, body, false);
+        let program = open(&path);
+        let found = program.conditions(program.find_symbol("t").unwrap().address).unwrap();
+        let members: Vec<usize> = found.iter().map(|condition| condition.members.len()).collect();
+        assert_eq!(members, [4, 1, 1], "{compiler}");
+        assert!(jumps(&found).iter().all(|(_, known)| !known), "{compiler}");
+    }
+}
+
+#[test]
+fn without_lines_only_the_branches_of_one_comparison_belong_together() {
+    let body = "void t(int a, int b, double x) { if (a && f(b) || x == 1.5) yes(1); else no(1); }";
+    for compiler in COMPILERS {
+        let (_scratch, path) = without_text("lineless", compiler, body, true);
+        let program = open(&path);
+        let found = program.conditions(program.find_symbol("t").unwrap().address).unwrap();
+        let members: Vec<usize> = found.iter().map(|condition| condition.members.len()).collect();
+        assert_eq!(members, [1, 1, 2], "{compiler}");
+    }
+}
+
+#[test]
+fn conditions_are_the_same_every_time_and_their_members_are_in_one_only() {
+    let body =
+        "int t(int a, int b) { for (int i = 0; i < a && (b || f(i)); i++) if (a > 3) yes(i); return a < b; }";
+    conditions("stable", body, &["-O2"], |compiler, program, found, text| {
+        let again = open(std::path::Path::new(&*program.locate(found[0].id.function).object.unwrap()));
+        assert_eq!(*again.conditions(found[0].id.function).unwrap(), found, "{compiler}");
+        let mut members: Vec<u64> = found.iter().flat_map(|c| c.members.iter().map(|m| m.address)).collect();
+        let count = members.len();
+        members.sort();
+        members.dedup();
+        assert_eq!(members.len(), count, "{compiler}\n{text}");
+        assert!(found.is_sorted_by_key(|condition| condition.id));
+        assert_eq!(Exit::First.other(), Exit::Second);
+    });
+}
