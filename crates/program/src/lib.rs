@@ -56,4 +56,6 @@ pub use types::{
 };
 pub use unwind::{Backtrace, End, Frame, Registers, Rule};
 pub use values::{Field, Limits, Value, ValueKind};
-pub use variables::{Block, Call, Described, Piece, Place, Reason, Scope as LexicalScope, Variable, VariableKind};
+pub use variables::{
+    Block, Call, Described, Piece, Place, Reason, Scope as LexicalScope, Variable, VariableKind,
+};

@@ -1,8 +1,8 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
+mod cfg;
 mod conditions;
 mod core;
-mod cfg;
 mod ops;
 mod statements;
 mod types;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use program::{Condition, ConditionKind, Exit, Program};
+use program::conditions::Exit;
+use program::{Condition, ConditionKind, Program};
 
 use crate::common::{Scratch, open, run};
 
