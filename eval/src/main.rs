@@ -1,6 +1,7 @@
 //! Measures whydunit against its peers and prints tables for docs/benchmarks.md.
 
 mod bench;
+mod debug_info;
 mod measure;
 mod memory;
 mod place;
