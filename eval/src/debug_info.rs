@@ -39,7 +39,8 @@ fn questions() -> Vec<Question> {
             text: "variables of a function, with their types",
             ask: |program, at| {
                 let blocks = program.blocks_of(at);
-                let variables = blocks.iter().flat_map(|block| &block.variables);
+                let variables =
+                    blocks.iter().flat_map(|block| &block.variables).map(|(variable, _)| variable);
                 !program.definitions_for(variables).is_empty()
             },
             gdb: gdb(&format!("info scope {FUNCTION}")),
