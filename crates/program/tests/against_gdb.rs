@@ -132,30 +132,31 @@ fn compare(program: &Path, path: &Path, differences: &mut Vec<String>) -> usize 
     };
     for (index, (frame, call)) in calls.iter().enumerate() {
         let mut guessed: Vec<String> = Vec::new();
-        let mut lines =
-            |variables: &mut dyn Iterator<Item = &Variable>, theirs: &str| -> (Vec<String>, Vec<String>) {
-                let mut lines = Vec::new();
-                for variable in variables {
-                    let place = core.program.place_of(variable, Some(frame), &state);
-                    let text = core.program.print_variable(variable, Some(frame), &state, Limits::default());
-                    let start = format!("{} = ", variable.name);
-                    let is_got =
-                        theirs.lines().any(|line| line.starts_with(&start) && line.contains("@got[plt]"));
-                    // gdb does not list constants that are no integers.
-                    let is_listed = |line: &str| line.starts_with(&start) && !line.ends_with("<optimized out>");
+        let mut lines = |variables: &mut dyn Iterator<Item = &Variable>,
+                         theirs: &str|
+         -> (Vec<String>, Vec<String>) {
+            let mut lines = Vec::new();
+            for variable in variables {
+                let place = core.program.place_of(variable, Some(frame), &state);
+                let text = core.program.print_variable(variable, Some(frame), &state, Limits::default());
+                let start = format!("{} = ", variable.name);
+                let is_got =
+                    theirs.lines().any(|line| line.starts_with(&start) && line.contains("@got[plt]"));
+                // gdb does not list constants that are no integers.
+                let is_listed = |line: &str| line.starts_with(&start) && !line.ends_with("<optimized out>");
                 let is_left_out = matches!(place, Place::Constant(_)) && !theirs.lines().any(is_listed);
-                    if is_guess(&place, &text) || is_got {
-                        guessed.push(variable.name.clone());
-                    } else if !is_left_out {
-                        lines.push(format!("{start}{text}"));
-                    }
+                if is_guess(&place, &text) || is_got {
+                    guessed.push(variable.name.clone());
+                } else if !is_left_out {
+                    lines.push(format!("{start}{text}"));
                 }
-                let none = theirs.starts_with("No ").then(|| theirs.to_owned());
-                if lines.is_empty() {
-                    lines.extend(none);
-                }
-                (lines, told(theirs.lines().map(str::to_owned).collect(), &guessed))
-            };
+            }
+            let none = theirs.starts_with("No ").then(|| theirs.to_owned());
+            if lines.is_empty() {
+                lines.extend(none);
+            }
+            (lines, told(theirs.lines().map(str::to_owned).collect(), &guessed))
+        };
         let answer = |name: &str| answers.get(&format!("{index} {name}")).cloned().unwrap_or_default();
         let Some(function) = call.function.clone() else { continue };
         let header = answer("frame").lines().next().unwrap_or_default().to_owned();
