@@ -93,6 +93,28 @@ fn dump_ops_prints_instructions_with_their_ops() {
 }
 
 #[test]
+fn dump_types_prints_variables_with_their_places_and_types() {
+    let scratch = Scratch::new("dump-types");
+    let source = "struct pair { int left, right; };\n\
+                  int sum(struct pair *pair) { static int calls; int all = pair->left; calls++; return all; }\n\
+                  int main(void) { struct pair pair = {1, 2}; return sum(&pair); }\n";
+    scratch.compile("sum", source, &["-g", "-O0", "-no-pie"]);
+    let ran = scratch.whydunit(&["dump", "types", "--", "./sum", "sum"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[0].starts_with("function 0x401"), "{}", ran.stdout);
+    assert_eq!(lines[1], "  parameter struct pair *pair: frame base - 40");
+    assert!(lines[2].starts_with("  static int calls: 0x404"), "{}", ran.stdout);
+    assert_eq!(lines[3], "  local int all: frame base - 20");
+    assert_eq!(lines[4..], ["", "struct pair {", "    int left;", "    int right;", "};"]);
+
+    scratch.compile("bare", source, &["-g0"]);
+    let ran = scratch.whydunit(&["dump", "types", "--", "./bare", "sum"]);
+    let message = "whydunit: there is no debug information for sum; compile with -g to have some";
+    assert_eq!((ran.status, ran.stderr.trim_end()), (1, message));
+}
+
+#[test]
 fn dump_ops_suggests_close_names_and_says_what_is_no_program() {
     let scratch = Scratch::new("names");
     scratch.compile("twice", SOURCE, &[]);

@@ -58,6 +58,11 @@ impl Outline {
         before.iter().rev().take(DEEPEST).find(|(_, end, _)| address < *end).map(|(.., die)| *die)
     }
 
+    /// All functions that have code here.
+    pub fn functions(&self) -> impl Iterator<Item = Die> {
+        self.functions.iter().map(|(.., die)| *die)
+    }
+
     /// The entry that an entry is in, unless that is the unit.
     pub fn parent(&self, offset: usize) -> Option<usize> {
         let at = self.parents.binary_search_by_key(&offset, |(child, _)| *child).ok()?;

@@ -48,7 +48,11 @@ impl Types<'_> {
         if detail.levels > 0 {
             below = self.strip(below).map(|(id, _)| id);
         }
-        let Some(id) = below else { return join(&before("void", &qualifiers), &inner) };
+        let Some(id) = below else {
+            // In a definition, void is just void.
+            let qualifiers = if detail.levels > 0 { &[] } else { &qualifiers[..] };
+            return join(&before("void", qualifiers), &inner);
+        };
         let found = self.get(id);
         if found.language == Language::Rust {
             return join(&self.rust_base(&found, detail, depth), &inner);

@@ -2,22 +2,25 @@
 
 /// A number as sign, integer and power of two.
 enum Number {
-    Finite { negative: bool, mantissa: u64, exponent: i32 },
+    Finite { negative: bool, mantissa: u128, exponent: i32 },
     Infinite { negative: bool },
-    Nan { negative: bool, payload: u64 },
+    Nan { negative: bool, payload: u128 },
     Invalid,
 }
 
-/// The text of a little-endian float of 4, 8, 10, 12 or 16 bytes; `None` for other sizes.
-pub(super) fn text(bytes: &[u8]) -> Option<String> {
+/// The text of a little-endian float of 4, 8, 10, 12 or 16 bytes; `None` for other sizes. Those of more than 8 bytes
+/// are in the processor's 80-bit format, or all of their bits count when `is_quadruple`. So many digits are shown that
+/// no two numbers look alike.
+pub(super) fn text(bytes: &[u8], is_quadruple: bool) -> Option<String> {
     let word = |range: std::ops::Range<usize>| {
         let part = bytes.get(range)?;
         Some(part.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte)))
     };
     let (number, digits) = match bytes.len() {
-        4 => (ieee(word(0..4)?, 8, 23), 9),
-        8 => (ieee(word(0..8)?, 11, 52), 17),
-        10 | 12 | 16 => (extended(word(0..8)?, word(8..10)?), 18),
+        4 => (ieee(u128::from(word(0..4)?), 8, 23), 9),
+        8 => (ieee(u128::from(word(0..8)?), 11, 52), 17),
+        16 if is_quadruple => (ieee(u128::from_le_bytes(bytes.try_into().ok()?), 15, 112), 36),
+        10 | 12 | 16 => (extended(word(0..8)?, word(8..10)?), 21),
         _ => return None,
     };
     Some(match number {
@@ -32,9 +35,9 @@ pub(super) fn text(bytes: &[u8]) -> Option<String> {
     })
 }
 
-fn ieee(bits: u64, exponent_bits: u32, mantissa_bits: u32) -> Number {
+fn ieee(bits: u128, exponent_bits: u32, mantissa_bits: u32) -> Number {
     let negative = bits >> (exponent_bits + mantissa_bits) & 1 == 1;
-    let largest = (1u64 << exponent_bits) - 1;
+    let largest = (1u128 << exponent_bits) - 1;
     let exponent = bits >> mantissa_bits & largest;
     let fraction = bits & ((1 << mantissa_bits) - 1);
     let bias = (1i32 << (exponent_bits - 1)) - 1 + mantissa_bits as i32;
@@ -55,17 +58,19 @@ fn extended(mantissa: u64, rest: u64) -> Number {
     let negative = rest >> 15 & 1 == 1;
     match (rest & 0x7fff, mantissa) {
         (0x7fff, 0x8000_0000_0000_0000) => Number::Infinite { negative },
-        (0x7fff, _) => Number::Nan { negative, payload: mantissa },
+        (0x7fff, _) => Number::Nan { negative, payload: u128::from(mantissa) },
         // Without its leading one it is no number, and the processor takes it for none.
         (1.., ..0x8000_0000_0000_0000) => Number::Invalid,
-        (exponent, _) => {
-            Number::Finite { negative, mantissa, exponent: (exponent as i32).max(1) - 16383 - 63 }
-        }
+        (exponent, _) => Number::Finite {
+            negative,
+            mantissa: u128::from(mantissa),
+            exponent: (exponent as i32).max(1) - 16383 - 63,
+        },
     }
 }
 
 /// `mantissa` times a power of two, as %g with so many digits.
-fn general(mantissa: u64, exponent: i32, digits: usize) -> String {
+fn general(mantissa: u128, exponent: i32, digits: usize) -> String {
     if mantissa == 0 {
         return "0".to_owned();
     }
@@ -91,8 +96,8 @@ fn general(mantissa: u64, exponent: i32, digits: usize) -> String {
 }
 
 /// All decimal digits, and how many of them are before the point.
-fn decimal(mantissa: u64, exponent: i32) -> (String, i32) {
-    let mut number = Big(vec![mantissa as u32, (mantissa >> 32) as u32]);
+fn decimal(mantissa: u128, exponent: i32) -> (String, i32) {
+    let mut number = Big((0..4).map(|part| (mantissa >> (32 * part)) as u32).collect());
     if exponent >= 0 {
         number.shift(exponent as u32);
         let text = number.text();
@@ -183,7 +188,7 @@ mod tests {
 
     #[test]
     fn numbers_print_as_printf_prints_them() {
-        let double = |value: f64| text(&value.to_le_bytes()).unwrap();
+        let double = |value: f64| text(&value.to_le_bytes(), false).unwrap();
         assert_eq!(double(0.1), "0.10000000000000001");
         assert_eq!(double(1.0), "1");
         assert_eq!(double(-2.5), "-2.5");
@@ -199,8 +204,8 @@ mod tests {
         assert_eq!(double(-0.0), "-0");
         assert_eq!(double(f64::INFINITY), "inf");
         assert_eq!(double(f64::NAN), "nan(0x8000000000000)");
-        assert_eq!(text(&0.1f32.to_le_bytes()).unwrap(), "0.100000001");
-        assert_eq!(text(&16777216f32.to_le_bytes()).unwrap(), "16777216");
+        assert_eq!(text(&0.1f32.to_le_bytes(), false).unwrap(), "0.100000001");
+        assert_eq!(text(&16777216f32.to_le_bytes(), false).unwrap(), "16777216");
     }
 
     #[test]
@@ -209,8 +214,12 @@ mod tests {
         one_and_a_half[7] = 0xc0;
         one_and_a_half[8] = 0xff;
         one_and_a_half[9] = 0x3f;
-        assert_eq!(text(&one_and_a_half).unwrap(), "1.5");
+        assert_eq!(text(&one_and_a_half, false).unwrap(), "1.5");
         one_and_a_half[7] = 0x40;
-        assert_eq!(text(&one_and_a_half).unwrap(), "<invalid float value>");
+        assert_eq!(text(&one_and_a_half, false).unwrap(), "<invalid float value>");
+        let tenth = 0x3ffb_cccc_cccc_cccc_cccdu128.to_le_bytes();
+        assert_eq!(text(&tenth, false).unwrap(), "0.100000000000000000001");
+        let quadruple = 0x3fff_8000_0000_0000_0000_0000_0000_0001u128.to_le_bytes();
+        assert_eq!(text(&quadruple, true).unwrap(), "1.50000000000000000000000000000000019");
     }
 }

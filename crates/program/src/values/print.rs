@@ -1,7 +1,7 @@
 //! The text of a value.
 
 use super::contents::{Missing, NoContents};
-use super::scalar::{integer, is_signed, number};
+use super::scalar::{integer, is_quadruple, is_signed, number};
 use super::{Contents, Limits, float, string};
 use crate::program::Program;
 use crate::state::State;
@@ -140,12 +140,12 @@ impl<'a> Printer<'a> {
                 self.pointer(types, found, address);
             }
             TypeKind::Base(Encoding::Float) => {
-                let text = float::text(bytes);
+                let text = float::text(bytes, is_quadruple(found));
                 self.push(&text.unwrap_or_else(|| "<a number of an unknown form>".to_owned()));
             }
             TypeKind::Base(Encoding::ComplexFloat) => {
                 let (real, imaginary) = bytes.split_at(size / 2);
-                let parts = float::text(real).zip(float::text(imaginary));
+                let parts = float::text(real, false).zip(float::text(imaginary, false));
                 let text = parts.map(|(real, imaginary)| format!("{real} + {imaginary}i"));
                 self.push(&text.unwrap_or_else(|| "<a number of an unknown form>".to_owned()));
             }

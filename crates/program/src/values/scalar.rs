@@ -26,6 +26,11 @@ pub(super) fn is_signed(found: &Type) -> bool {
     }
 }
 
+/// Whether a float has 128 bits that count. Only the name tells it from the 80-bit format in as much space.
+pub(super) fn is_quadruple(found: &Type) -> bool {
+    found.name.as_deref().is_some_and(|name| name.contains("128"))
+}
+
 /// A scalar that is no pointer, from its value as a number; `None` for floats and the like.
 pub(super) fn number(found: &Type, value: i128) -> Option<String> {
     let size = found.size.unwrap_or(0);

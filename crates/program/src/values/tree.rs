@@ -1,7 +1,7 @@
 //! Values for readers that are programs.
 
 use super::aggregate::bits;
-use super::scalar::{integer, is_signed, number};
+use super::scalar::{integer, is_quadruple, is_signed, number};
 use super::{Contents, float};
 use crate::types::{Encoding, Record, Type, TypeId, TypeKind, Types};
 
@@ -138,7 +138,7 @@ fn scalar(found: &Type, contents: &Contents, at: usize) -> ValueKind {
         Err(missing) => return ValueKind::Unknown(super::print::missing_text(missing).to_owned()),
     };
     if let TypeKind::Base(Encoding::Float) = found.kind
-        && let Some(text) = float::text(bytes)
+        && let Some(text) = float::text(bytes, is_quadruple(found))
     {
         return ValueKind::Float(text);
     }

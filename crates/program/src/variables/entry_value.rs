@@ -7,6 +7,9 @@ use super::{Evaluator, Reason};
 use crate::debug_info::Reader;
 use crate::entries::{DEEPEST, Die, Entry};
 
+/// So many functions are followed through their tail calls.
+const MOST_FUNCTIONS: usize = 64;
+
 /// How a call site says which parameter it means.
 enum Wanted {
     Register(u16),
@@ -53,7 +56,7 @@ impl Evaluator<'_> {
             function: Some(function.die),
             depth: self.depth + 1,
         };
-        if !evaluator.calls(&site, self) {
+        if !evaluator.calls(&site, self) || self.may_call_itself_last() {
             return Err(unknown());
         }
         let parameter =
@@ -64,6 +67,43 @@ impl Evaluator<'_> {
             .ok_or_else(unknown)?;
         let place = evaluator.location(&parameter, value).map_err(|_| unknown())?;
         evaluator.word(&place).map_err(|_| unknown())
+    }
+
+    /// Whether the function, as its last act, may call itself, perhaps by way of others. Then the values that were
+    /// passed are not those of the call that made the frame.
+    fn may_call_itself_last(&self) -> bool {
+        let Some(function) = self.function else { return true };
+        let mut seen = vec![function];
+        let mut next = 0;
+        while let Some(die) = seen.get(next).copied() {
+            next += 1;
+            let Some(entry) = self.debug.entry(die) else { return true };
+            let mut targets = Vec::new();
+            last_calls(&entry, &mut targets, 0);
+            for target in targets {
+                // A call to who knows where may come back.
+                let Some(target) = target.and_then(|target| self.definition(target)) else { return true };
+                if target == function || seen.len() > MOST_FUNCTIONS {
+                    return true;
+                }
+                if !seen.contains(&target) {
+                    seen.push(target);
+                }
+            }
+        }
+        false
+    }
+
+    /// The function with code that an abstract function or a declaration stands for.
+    fn definition(&self, die: Die) -> Option<Die> {
+        let entry = self.debug.entry(die)?;
+        if !entry.ranges().is_empty() {
+            return Some(die);
+        }
+        let functions = self.debug.outline(die.unit)?.functions();
+        functions.filter_map(|function| self.debug.entry(function)).find_map(|function| {
+            function.chain().iter().any(|entry| entry.die == die).then_some(function.die)
+        })
     }
 
     /// Whether a call site calls the function that `callee` is in. A frame may have been made by another
@@ -121,6 +161,24 @@ fn call_site<'a>(scope: &Entry<'a>, returns_to: u64, depth: usize) -> Option<Ent
         }
     }
     None
+}
+
+/// The functions that the tail calls of a scope lead to; `None` for one that is not known.
+fn last_calls(scope: &Entry<'_>, found: &mut Vec<Option<Die>>, depth: usize) {
+    for child in scope.children() {
+        match child.tag() {
+            gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => {
+                if child.flag(gimli::DW_AT_call_tail_call) || child.flag(gimli::DW_AT_GNU_tail_call) {
+                    let origin = child.refers(gimli::DW_AT_call_origin);
+                    found.push(origin.or_else(|| child.refers(gimli::DW_AT_abstract_origin)));
+                }
+            }
+            gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine if depth < DEEPEST => {
+                last_calls(&child, found, depth + 1);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn is_wanted(parameter: &Entry<'_>, wanted: &Wanted) -> bool {
