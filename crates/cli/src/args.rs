@@ -107,6 +107,9 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// The parameters and variables of a function, where they are, and their types
+    #[command(override_usage = "whydunit dump types -- PROGRAM SYMBOL")]
+    Types(DumpFunction),
 }
 
 #[derive(Debug, Args)]

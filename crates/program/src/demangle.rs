@@ -84,21 +84,6 @@ pub(crate) fn without_parameters(name: &str) -> &str {
     name
 }
 
-/// A demangled function's name without the parameter list at its end, however many there are before it.
-pub(crate) fn without_last_parameters(name: &str) -> &str {
-    let end = name.trim_end_matches(|c: char| c != ')');
-    let mut depth = 0usize;
-    for (at, c) in end.char_indices().rev() {
-        match c {
-            ')' => depth += 1,
-            '(' if depth == 1 => return &end[..at],
-            '(' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    name
-}
-
 #[derive(Default)]
 struct Bounded(String);
 
@@ -138,11 +123,6 @@ mod tests {
         assert_eq!(without_parameters("S::operator()(int) const"), "S::operator()");
         assert_eq!(without_parameters("f<void (*)(int)>(int)"), "f<void (*)(int)>");
         assert_eq!(without_parameters("main"), "main");
-        assert_eq!(
-            without_last_parameters("f(int)::$_0::operator()(char (*)()) const"),
-            "f(int)::$_0::operator()"
-        );
-        assert_eq!(without_last_parameters("main"), "main");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The questions about types, variables and values, in guest addresses.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::debug_info::DebugInfo;
@@ -11,7 +12,7 @@ use crate::state::State;
 use crate::types::{Type, TypeId, Types};
 use crate::unwind::{self, Backtrace, Frame, Memory};
 use crate::values::{Builder, Contents, Limits, NoContents, Printer, Value, ValueKind};
-use crate::variables::{self, Call, Evaluator, Place, Variable};
+use crate::variables::{self, Block, Call, Evaluator, Place, Variable};
 
 impl Program {
     /// The callers of a stopped guest, at most `most` frames.
@@ -25,6 +26,34 @@ impl Program {
         let Some((object, bias)) = self.object_at(frame.lookup) else { return Vec::new() };
         let Some((info, types)) = self.debug(object) else { return Vec::new() };
         variables::calls(info, &types, frame.lookup.wrapping_sub(bias))
+    }
+
+    /// All blocks of the function at an address, with what is declared in each; empty without debug information.
+    pub fn blocks_of(&self, address: u64) -> Vec<Block> {
+        let Some((object, bias)) = self.object_at(address) else { return Vec::new() };
+        let Some((info, types)) = self.debug(object) else { return Vec::new() };
+        let in_object = address.wrapping_sub(bias);
+        let unit = info.unit_at(in_object).and_then(|unit| types.debug.handle(unit));
+        let function = unit.and_then(|unit| types.debug.outline(unit)?.function_at(in_object));
+        function.map(|function| variables::blocks(&types, function, bias)).unwrap_or_default()
+    }
+
+    /// Definitions of the named types that the types of some variables are made of, by name.
+    pub fn definitions_for<'a>(
+        &self,
+        variables: impl IntoIterator<Item = &'a Variable>,
+    ) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        let ids: Vec<TypeId> = variables.into_iter().filter_map(|variable| variable.of).collect();
+        for object in 0..self.objects.len() as u32 {
+            let here: Vec<TypeId> = ids.iter().copied().filter(|id| id.object == object).collect();
+            if !here.is_empty()
+                && let Some((_, types)) = self.debug(object)
+            {
+                found.extend(types.definitions(&here));
+            }
+        }
+        found
     }
 
     /// All variables outside of functions, in all objects, those of each object in the order of its file.
@@ -92,6 +121,12 @@ impl Program {
     /// A type as a cast has it: `struct node *`.
     pub fn type_name(&self, id: Option<TypeId>) -> String {
         id.and_then(|id| self.types(id)).map_or_else(|| "void".to_owned(), |types| types.name(id))
+    }
+
+    /// A type as the declaration of a variable has it: `int table[3]`.
+    pub fn declaration(&self, id: Option<TypeId>, variable: &str) -> String {
+        let types = id.and_then(|id| self.types(id));
+        types.map_or_else(|| format!("void {variable}"), |types| types.declaration(id, variable))
     }
 
     /// A type with its members.

@@ -11,12 +11,15 @@ const VECTORS: usize = 16;
 /// In DWARF's numbering the vector registers follow the return address.
 const FIRST_VECTOR: u16 = 17;
 
+/// Fills a buffer from memory, or returns false when some byte of it is not mapped.
+type Read<'a> = Box<dyn Fn(u64, &mut [u8]) -> bool + 'a>;
+
 /// What is asked of a stopped guest. Cheap to make: memory is read when a question leads there.
 pub struct State<'a> {
     registers: Registers,
     vectors: Option<[u128; VECTORS]>,
     thread_pointer: Option<u64>,
-    read: Box<dyn Fn(u64, &mut [u8]) -> bool + 'a>,
+    read: Read<'a>,
 }
 
 impl<'a> State<'a> {

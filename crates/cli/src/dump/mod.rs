@@ -2,6 +2,7 @@
 
 mod core;
 mod ops;
+mod types;
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
@@ -18,6 +19,7 @@ pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
         Dump::Ops(arguments) => ops::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
+        Dump::Types(arguments) => types::text(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
 }

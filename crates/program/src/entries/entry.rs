@@ -5,7 +5,7 @@ use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, DwTag, Range, Unit}
 use super::index::qualifies;
 use super::{DEEPEST, Debug, Die};
 use crate::debug_info::Reader;
-use crate::demangle::{demangle, without_last_parameters};
+use crate::demangle::demangle;
 
 /// An entry may complete another, which completes another; compilers make chains of three.
 const MOST_ORIGINS: usize = 8;
@@ -119,7 +119,8 @@ impl<'a> Entry<'a> {
         Some(name)
     }
 
-    /// The name of a function without its parameters. In a class without a name, only the mangled name says where.
+    /// The name of a function, without its parameters unless it is in a class without a name: then only the mangled
+    /// name says where.
     pub fn function_name(&self) -> Option<String> {
         let chain = self.chain();
         let declared = chain.last()?;
@@ -130,10 +131,8 @@ impl<'a> Entry<'a> {
                 && parent.own_name().is_none()
         });
         let linkage = || chain.iter().find_map(|entry| entry.text(gimli::DW_AT_linkage_name));
-        if is_unnamed && let Some(name) = linkage().and_then(|name| demangle(&name)) {
-            return Some(without_last_parameters(&name).to_owned());
-        }
-        self.qualified_name()
+        let mangled = linkage().filter(|_| is_unnamed);
+        mangled.and_then(|name| demangle(&name)).or_else(|| self.qualified_name())
     }
 
     /// What this entry adds to the names of what is inside of it.
@@ -170,10 +169,11 @@ impl<'a> Entry<'a> {
 
     /// The code of this entry, as addresses of the object; empty ranges are left out.
     pub fn ranges(&self) -> Vec<Range> {
+        let list = self.attribute(gimli::DW_AT_ranges);
+        let Some(list) = list else { return self.single_range().into_iter().collect() };
         let mut found = Vec::new();
-        let Ok(mut ranges) = self.debug.dwarf(self.die.unit).die_ranges(self.unit, &self.entry) else {
-            return found;
-        };
+        let list = self.debug.dwarf(self.die.unit).attr_ranges(self.unit, list);
+        let Ok(Some(mut ranges)) = list else { return found };
         while let Ok(Some(range)) = ranges.next() {
             if range.begin < range.end {
                 found.push(range);
@@ -183,6 +183,17 @@ impl<'a> Entry<'a> {
             }
         }
         found
+    }
+
+    fn single_range(&self) -> Option<Range> {
+        let begin = self.address(gimli::DW_AT_low_pc)?;
+        let end = match self.attribute(gimli::DW_AT_high_pc)? {
+            value @ (AttributeValue::Addr(_) | AttributeValue::DebugAddrIndex(_)) => {
+                self.debug.dwarf(self.die.unit).attr_address(self.unit, value).ok().flatten()?
+            }
+            size => begin.checked_add(size.udata_value()?)?,
+        };
+        (begin < end).then_some(Range { begin, end })
     }
 
     pub fn covers(&self, address: u64) -> bool {

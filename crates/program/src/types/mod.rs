@@ -9,6 +9,7 @@ mod name;
 mod read;
 mod record;
 mod rust;
+mod uses;
 mod view;
 
 pub use model::{

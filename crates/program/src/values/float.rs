@@ -4,7 +4,7 @@
 enum Number {
     Finite { negative: bool, mantissa: u64, exponent: i32 },
     Infinite { negative: bool },
-    NotANumber { negative: bool, payload: u64 },
+    Nan { negative: bool, payload: u64 },
     Invalid,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn text(bytes: &[u8]) -> Option<String> {
     Some(match number {
         Number::Invalid => "<invalid float value>".to_owned(),
         Number::Infinite { negative } => if negative { "-inf" } else { "inf" }.to_owned(),
-        Number::NotANumber { negative, payload } => {
+        Number::Nan { negative, payload } => {
             format!("{}nan({payload:#x})", if negative { "-" } else { "" })
         }
         Number::Finite { negative, mantissa, exponent } => {
@@ -41,7 +41,7 @@ fn ieee(bits: u64, exponent_bits: u32, mantissa_bits: u32) -> Number {
     match exponent {
         0 => Number::Finite { negative, mantissa: fraction, exponent: 1 - bias },
         _ if exponent == largest && fraction == 0 => Number::Infinite { negative },
-        _ if exponent == largest => Number::NotANumber { negative, payload: fraction },
+        _ if exponent == largest => Number::Nan { negative, payload: fraction },
         _ => Number::Finite {
             negative,
             mantissa: fraction | 1 << mantissa_bits,
@@ -55,7 +55,7 @@ fn extended(mantissa: u64, rest: u64) -> Number {
     let negative = rest >> 15 & 1 == 1;
     match (rest & 0x7fff, mantissa) {
         (0x7fff, 0x8000_0000_0000_0000) => Number::Infinite { negative },
-        (0x7fff, _) => Number::NotANumber { negative, payload: mantissa },
+        (0x7fff, _) => Number::Nan { negative, payload: mantissa },
         // Without its leading one it is no number, and the processor takes it for none.
         (1.., ..0x8000_0000_0000_0000) => Number::Invalid,
         (exponent, _) => {

@@ -1,11 +1,14 @@
 //! Variables: which ones can be seen at an instruction, and where they are in a stopped guest.
 
+mod describe;
 mod entry_value;
 mod evaluate;
 mod globals;
 mod place;
 mod scopes;
 
+pub(crate) use describe::blocks;
+pub use describe::{Block, Described};
 pub(crate) use evaluate::Evaluator;
 pub(crate) use globals::global;
 pub use place::{Piece, Place, Reason};

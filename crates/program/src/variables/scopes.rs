@@ -1,5 +1,7 @@
 //! The functions and blocks around an instruction, with the variables that each declares.
 
+use gimli::Operation;
+
 use super::{Call, Scope, Variable, VariableKind};
 use crate::debug_info::DebugInfo;
 use crate::entries::{DEEPEST, Die, Entry};
@@ -32,6 +34,12 @@ pub(crate) fn calls(info: &DebugInfo, types: &Types<'_>, address: u64) -> Vec<Ca
 
 fn call(entry: &Entry<'_>, is_inlined: bool) -> Call {
     Call { function: entry.function_name(), position: None, is_inlined, scopes: Vec::new() }
+}
+
+/// The variables of one block, without those of the blocks inside of it.
+pub(super) fn variables(types: &Types<'_>, entry: &Entry<'_>, function: Die, scope: &mut Scope) {
+    let mut walk = Walk { types, address: 0, function, calls: Vec::new(), count: 0 };
+    walk.collect(entry, scope, &mut Vec::new(), 0);
 }
 
 struct Walk<'a> {
@@ -174,6 +182,9 @@ fn has_address(entry: &Entry<'_>) -> bool {
     let Some(gimli::AttributeValue::Exprloc(expression)) = entry.attribute(gimli::DW_AT_location) else {
         return false;
     };
-    let first = expression.operations(entry.unit.encoding()).next();
-    matches!(first, Ok(Some(gimli::Operation::Address { .. } | gimli::Operation::AddressIndex { .. })))
+    let mut operations = expression.operations(entry.unit.encoding());
+    let first = operations.next();
+    let is_address = matches!(first, Ok(Some(Operation::Address { .. } | Operation::AddressIndex { .. })));
+    // What follows would make a value of the address.
+    is_address && matches!(operations.next(), Ok(None))
 }

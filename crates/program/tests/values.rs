@@ -1,0 +1,114 @@
+//! Values as text and taken apart, at places that are made up.
+
+mod common;
+
+use common::{Scratch, open};
+use program::{Limits, Place, Program, Registers, State, TypeId, Value, ValueKind};
+
+const SOURCE: &str = r#"
+#include <stddef.h>
+enum flags { A = 1, B = 2, C = 4 };
+struct inner { short low, high; };
+union both { int number; unsigned char bytes[4]; };
+struct all {
+    int count; char text[12]; struct inner inner; union both both; enum flags flags; _Bool valid;
+    unsigned bits : 3; signed more : 5; int many[30]; struct all *self; double real;
+};
+struct all everything;
+int main(void) { return everything.count; }
+"#;
+
+fn type_of(program: &Program, name: &str) -> TypeId {
+    program.find_type(name).unwrap()
+}
+
+/// Memory that is at address 0x7000_0000.
+fn state(bytes: &[u8]) -> State<'_> {
+    State::new(Registers::new(0, [0; 16]), move |address, buffer: &mut [u8]| {
+        let Some(start) = address.checked_sub(0x7000_0000) else { return false };
+        let Some(found) = bytes.get(start as usize..start as usize + buffer.len()) else { return false };
+        buffer.copy_from_slice(found);
+        true
+    })
+}
+
+fn bytes() -> Vec<u8> {
+    let mut bytes = vec![0u8; 168];
+    bytes[0] = 42;
+    bytes[4..9].copy_from_slice(b"a\"b\n\x01");
+    bytes[16..20].copy_from_slice(&[1, 0, 0xff, 0xff]);
+    bytes[20..24].copy_from_slice(&[0x41, 0, 0, 0]);
+    bytes[24] = 5;
+    bytes[28] = 1;
+    bytes[29] = 0b1110_1101;
+    bytes[32] = 9;
+    bytes[152..160].copy_from_slice(&0x7000_0000u64.to_le_bytes());
+    bytes[160..168].copy_from_slice(&0.1f64.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn a_struct_prints_with_all_kinds_of_members() {
+    let scratch = Scratch::new("values");
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "values.c", SOURCE, &["-g"]));
+        let bytes = bytes();
+        let print = |limits| {
+            program.print_value(
+                type_of(&program, "all"),
+                &Place::Memory(0x7000_0000),
+                None,
+                &state(&bytes),
+                limits,
+            )
+        };
+        let whole = "{count = 42, text = \"a\\\"b\\n\\001\\000\\000\\000\\000\\000\\000\", inner = {low = 1, high = -1}, \
+                     both = {number = 65, bytes = \"A\\000\\000\"}, flags = (A | C), valid = true, bits = 5, more = -3, \
+                     many = {9, 0 <repeats 29 times>}, self = 0x70000000, real = 0.10000000000000001}";
+        assert_eq!(print(Limits::default()), whole);
+        let few = print(Limits { elements: 3, repeats: 50, ..Limits::default() });
+        assert!(few.contains("many = {9, 0, 0...}"), "{few}");
+        let short = print(Limits { length: 20, ..Limits::default() });
+        assert_eq!(short, format!("{}...", &whole[..20]));
+    }
+}
+
+#[test]
+fn a_value_is_taken_apart_for_programs() {
+    let scratch = Scratch::new("values-apart");
+    let program = open(&scratch.compile("gcc", "apart.c", SOURCE, &["-g"]));
+    let all = program.find_globals("everything").remove(0);
+    let bytes = bytes();
+    let shifted = State::new(Registers::new(0, [0; 16]), |_, buffer: &mut [u8]| {
+        buffer.copy_from_slice(&bytes[..buffer.len()]);
+        true
+    });
+    let Value { kind: ValueKind::Record(fields), .. } = program.value_of(&all, None, &shifted) else {
+        panic!()
+    };
+    let field = |name: &str| {
+        let found = fields.iter().find(|field| field.name.as_deref() == Some(name));
+        found.unwrap().value.kind.clone()
+    };
+    assert_eq!(field("count"), ValueKind::Integer(42));
+    assert_eq!(field("more"), ValueKind::Integer(-3));
+    assert_eq!(field("valid"), ValueKind::Boolean(true));
+    assert_eq!(field("flags"), ValueKind::Enum { value: 5, name: "(A | C)".to_owned() });
+    assert_eq!(field("self"), ValueKind::Pointer(0x7000_0000));
+    assert_eq!(field("real"), ValueKind::Float("0.10000000000000001".to_owned()));
+    let ValueKind::Array { elements, is_complete } = field("many") else { panic!() };
+    assert!(is_complete && elements.len() == 30);
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let scratch = Scratch::new("values-unreadable");
+    let program = open(&scratch.compile("gcc", "unreadable.c", SOURCE, &["-g"]));
+    let bytes = bytes();
+    let print = |place: &Place| {
+        program.print_value(type_of(&program, "all"), place, None, &state(&bytes), Limits::default())
+    };
+    assert_eq!(print(&Place::Memory(0x10)), "<error: Cannot access memory at address 0x10>");
+    assert_eq!(print(&Place::Memory(0x7000_0010)), "<error: Cannot access memory at address 0x700000a8>");
+    assert_eq!(print(&Place::OptimizedOut), "<optimized out>");
+}
