@@ -14,7 +14,7 @@ impl<'a> Printer<'a> {
             TypeKind::Record(record) => match &record.variants {
                 Some(part) => self.rust_enum(types, name, part, contents, at),
                 None if name == "&str" => return self.rust_str(types, record, contents, at),
-                None if name.starts_with("&[") || name.starts_with("&mut [") => {
+                None if ["&[", "&mut [", "*const [", "*mut ["].iter().any(|sign| name.starts_with(sign)) => {
                     return self.rust_slice(types, name, record, contents, at);
                 }
                 None => self.rust_record(types, name, record, contents, at),
@@ -41,6 +41,7 @@ impl<'a> Printer<'a> {
             Ok(b'\n') => r"'\n'".to_owned(),
             Ok(b'\r') => r"'\r'".to_owned(),
             Ok(b'\t') => r"'\t'".to_owned(),
+            Ok(0) => r"'\0'".to_owned(),
             Ok(byte) => format!(r"'\x{byte:02x}'"),
             Err(_) => format!(r"'\u{{{code:06x}}}'"),
         };

@@ -93,9 +93,9 @@ fn enumerated(enumerators: &[Enumerator], value: i128) -> String {
     }
 }
 
-/// At most one bit.
+/// At most one bit, and not the sign of the widest integer: what has that one is no set of flags.
 fn is_flag(value: i128) -> bool {
-    value >= 0 && value.count_ones() <= 1
+    (0..=i128::from(i64::MAX)).contains(&value) && value.count_ones() <= 1
 }
 
 impl<'a> Printer<'a> {
