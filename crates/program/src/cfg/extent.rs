@@ -8,6 +8,7 @@ use super::flow::{self, Flow};
 use super::graph::Cfg;
 use super::memory;
 use crate::object_file::ObjectFile;
+use crate::symbols::is_moved_part;
 
 /// A function has a hot and a cold part; hand-written ones share more. So many are followed.
 const MOST_PARTS: usize = 64;
@@ -69,6 +70,11 @@ impl<'a> Extent<'a> {
         (is_part && !memory::is_stub(self.object, target)).then_some(range)
     }
 
+    /// The parts that are known so far; new ones come last.
+    pub fn parts(&self) -> &[Range<u64>] {
+        &self.parts
+    }
+
     pub fn contains(&self, address: u64) -> bool {
         self.parts.iter().any(|part| part.contains(&address))
     }
@@ -117,7 +123,7 @@ pub(super) fn known_range(object: &ObjectFile, address: u64) -> Option<Range<u64
 pub(super) fn is_fragment(object: &ObjectFile, start: u64) -> bool {
     let named = object.symbols().at(object, start).filter(|symbol| symbol.address == start);
     match named {
-        Some(symbol) => symbol.name.ends_with(".cold") || symbol.name.contains(".cold."),
+        Some(symbol) => is_moved_part(symbol.name),
         // A function begins with nothing but the return address on the stack.
         None => {
             object.call_frames().range(start).is_some_and(|range| range.start == start)
