@@ -34,6 +34,9 @@ impl Random {
 fn ask_everything(program: &Program, code: &[u64]) {
     for address in code.iter().copied().chain([0, 1, u64::MAX]) {
         let _ = program.locate(address);
+        if let Some(cfg) = program.cfg(address) {
+            let _ = program.cfg_text(&cfg);
+        }
         let mut general = [address; 16];
         general[4] = 0x7fff_0000;
         let registers = Registers::new(address, general);
