@@ -297,6 +297,24 @@ fn a_computed_goto_goes_to_its_labels() {
 }
 
 #[test]
+fn a_table_is_not_read_behind_its_end() {
+    // The check allows 0 to 5, the caller's knowledge, which nobody sees here, 3 to 5. Before the table's entries
+    // are others, which lead into another function.
+    let source = ".globl _start, f, g\n.type f, @function\n.type g, @function\n_start: ret\n\
+        g: .cfi_startproc\n nop\n1: ret\n2: ret\n3: ret\n.cfi_endproc\n.size g, .-g\n\
+        f: .cfi_startproc\n cmp $5, %edi\n ja 7f\n lea table(%rip), %rdx\n mov %edi, %edi\n\
+        movslq -12(%rdx,%rdi,4), %rax\n add %rdx, %rax\n jmp *%rax\n\
+        4: ret\n5: ret\n6: ret\n7: ret\n.cfi_endproc\n.size f, .-f\n\
+        .section .rodata\n.long 1b-table, 2b-table, 3b-table\ntable: .long 4b-table, 5b-table, 6b-table\n";
+    let scratch = Scratch::new("cfg-behind");
+    let program = open(&scratch.compile("gcc", "source.s", source, &["-nostdlib", "-static"]));
+    let (f, g) = (program.find_symbol("f").unwrap(), program.find_symbol("g").unwrap());
+    let cfg = program.cfg(f.address).unwrap();
+    let in_g = |block: &&program::BasicBlock| (g.address..g.address + g.size).contains(&block.start);
+    assert_eq!(cfg.blocks.iter().find(in_g), None);
+}
+
+#[test]
 fn code_that_catches_exceptions_is_in_the_graph() {
     let source = "
         #include <cstdlib>

@@ -53,9 +53,13 @@ impl<'a> Extent<'a> {
         part.is_some()
     }
 
-    /// Whether the code at `target` belongs to the function, or would once something jumps there.
-    pub fn would_take(&self, target: u64) -> bool {
-        self.part_of(target).is_some()
+    /// Whether the code at `target` belongs to the function for certain: it is in a part of it, or in a fragment
+    /// that can belong to nobody else. What is read behind the end of a jump table leads into the middle of
+    /// other functions.
+    pub fn owns(&self, target: u64) -> bool {
+        let is_in_fragment =
+            || known_range(self.object, target).is_some_and(|range| is_fragment(self.object, range.start));
+        self.contains(target) || is_in_fragment() && self.part_of(target).is_some()
     }
 
     fn part_of(&self, target: u64) -> Option<Range<u64>> {
