@@ -115,6 +115,31 @@ fn dump_types_prints_variables_with_their_places_and_types() {
 }
 
 #[test]
+fn dump_cfg_prints_a_graph_as_text_and_for_graphviz() {
+    let scratch = Scratch::new("dump-cfg");
+    let source = "int count(int n) {\n  int sum = 0;\n  while (n > 0)\n    sum += n--;\n  return sum;\n}\n\
+                  int main(void) { return count(3); }";
+    scratch.compile("count", source, &["-g", "-O0"]);
+    let ran = scratch.whydunit(&["dump", "cfg", "--", "./count", "count"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let shape: Vec<&str> = ran.stdout.lines().filter(|line| !line.starts_with("  ")).collect();
+    let [function, entry, body, test, end, around] = shape[..] else { panic!("{}", ran.stdout) };
+    assert!(function.starts_with("function count at 0x") && function.ends_with(", entry block 0"));
+    assert!(entry.starts_with("block 0  0x") && entry.ends_with("count.c:1,2,3"), "{entry}");
+    assert!(body.ends_with("count.c:4  loop 0"), "{body}");
+    assert!(test.ends_with("count.c:3  loop 0"), "{test}");
+    assert!(end.ends_with("count.c:5,6"), "{end}");
+    assert_eq!(around, "loop 0: header block 2, back from 1, depth 1");
+    assert!(
+        ran.stdout.contains("block 1 if taken, else block 3\n  ipdom    block 3\n  depends  block 2 taken\n")
+    );
+
+    let dot = scratch.whydunit(&["dump", "cfg", "--format", "dot", "--", "./count", "count"]);
+    assert!(dot.stdout.starts_with("digraph cfg {\n") && dot.stdout.ends_with("}\n"), "{}", dot.stdout);
+    assert!(dot.stdout.contains("  b2 -> b1 [label=\"taken\"];\n  b2 -> b3;\n"), "{}", dot.stdout);
+}
+
+#[test]
 fn dump_ops_suggests_close_names_and_says_what_is_no_program() {
     let scratch = Scratch::new("names");
     scratch.compile("twice", SOURCE, &[]);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, EvaluationResult, LittleEndian,
-    Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset, UnwindSection, Value,
-    X86_64,
+    Location, Pointer, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset, UnwindSection,
+    Value, X86_64,
 };
 
 use crate::object_file::{ObjectFile, section};
@@ -60,6 +60,23 @@ impl CallFrames {
             gap.end = gap.end.min(table.entries.get(after).map_or(u64::MAX, |entry| entry.start));
         }
         gap
+    }
+
+    /// Where the entry that covers this address has what its language needs to handle exceptions, and where the
+    /// entry itself begins.
+    pub fn language_data(&self, address: u64) -> Option<(u64, u64)> {
+        self.tables.iter().find_map(|table| {
+            let entry = table.entry(address)?;
+            let Kind::EhFrame = table.kind else { return None };
+            let mut section = EhFrame::new(&table.data, LittleEndian);
+            section.set_address_size(8);
+            let found =
+                section.fde_from_offset(&table.bases, entry.offset.into(), EhFrame::cie_from_offset).ok()?;
+            match found.lsda()? {
+                Pointer::Direct(data) => Some((data, entry.start)),
+                Pointer::Indirect(_) => None,
+            }
+        })
     }
 
     /// Whether nothing but the return address is on the stack before the instruction at `address`, as at the

@@ -55,8 +55,8 @@ pub struct Function {
     pub offset: u64,
 }
 
-/// One stretch of unknown code has no more functions than this.
-const MOST_SPLITS: usize = 10_000;
+/// Unknown code is cut into functions until the one in question is found, or so many blocks have been made.
+const MOST_SPLIT_BLOCKS: usize = 200_000;
 
 /// The static view of what a guest has mapped.
 pub struct Program {
@@ -181,11 +181,10 @@ impl Program {
         let in_object = address.wrapping_sub(bias);
         let mut graph = self.graph(object, in_object, bias)?;
         // Where neither symbols nor unwind tables say where functions begin, code that no way leads to begins one.
-        for _ in 0..MOST_SPLITS {
-            if !cfg::split(object, &graph, in_object, bias) {
-                break;
-            }
+        let mut blocks = 0;
+        while blocks < MOST_SPLIT_BLOCKS && cfg::split(object, &graph, in_object, bias) {
             graph = self.graph(object, in_object, bias)?;
+            blocks += graph.blocks.len().max(1);
         }
         Some(graph)
     }

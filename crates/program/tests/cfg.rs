@@ -297,6 +297,91 @@ fn a_computed_goto_goes_to_its_labels() {
 }
 
 #[test]
+fn a_table_is_not_read_behind_its_end() {
+    // The check allows 0 to 5, the caller's knowledge, which nobody sees here, 3 to 5. Before the table's entries
+    // are others, which lead into another function.
+    let source = ".globl _start, f, g\n.type f, @function\n.type g, @function\n_start: ret\n\
+        g: .cfi_startproc\n nop\n1: ret\n2: ret\n3: ret\n.cfi_endproc\n.size g, .-g\n\
+        f: .cfi_startproc\n cmp $5, %edi\n ja 7f\n lea table(%rip), %rdx\n mov %edi, %edi\n\
+        movslq -12(%rdx,%rdi,4), %rax\n add %rdx, %rax\n jmp *%rax\n\
+        4: ret\n5: ret\n6: ret\n7: ret\n.cfi_endproc\n.size f, .-f\n\
+        .section .rodata\n.long 1b-table, 2b-table, 3b-table\ntable: .long 4b-table, 5b-table, 6b-table\n";
+    let scratch = Scratch::new("cfg-behind");
+    let program = open(&scratch.compile("gcc", "source.s", source, &["-nostdlib", "-static"]));
+    let (f, g) = (program.find_symbol("f").unwrap(), program.find_symbol("g").unwrap());
+    let cfg = program.cfg(f.address).unwrap();
+    let in_g = |block: &&program::BasicBlock| (g.address..g.address + g.size).contains(&block.start);
+    assert_eq!(cfg.blocks.iter().find(in_g), None);
+}
+
+#[test]
+fn code_that_catches_exceptions_is_in_the_graph() {
+    let source = "
+        #include <cstdlib>
+        int risky(int n) { if (n > 3) throw n; return n; }
+        int guarded(int n) {
+            try { return risky(n); }
+            catch (int caught) { return caught > 10 ? 1 : 2; }
+            catch (...) { abort(); }
+        }
+        int main(int c, char **v) { return guarded(c); }";
+    let scratch = Scratch::new("cfg-exceptions");
+    for compiler in ["g++", "clang++"] {
+        for level in ["-O0", "-O2"] {
+            let program =
+                open(&scratch.compile(compiler, "source.cc", source, &["-g", "-fno-inline", level]));
+            let cfg = graph(&program, "guarded");
+            assert_sound(&cfg, compiler);
+            assert_eq!(cfg.holes, [], "{compiler} {level}");
+            assert!(!cfg.landing_pads.is_empty(), "{compiler} {level}: {cfg:x?}");
+            let pad = cfg.block(cfg.landing_pads[0]).unwrap().start;
+            assert_eq!(program.cfg(pad).unwrap().start, cfg.start, "{compiler} {level}");
+            let stops = cfg.blocks.iter().filter(|block| block.terminator == Terminator::Stop).count();
+            assert!(stops > 0, "abort: {compiler} {level}");
+        }
+    }
+}
+
+#[test]
+fn a_match_in_rust_has_its_arms() {
+    let source = "
+        use std::hint::black_box;
+        #[derive(Clone, Copy)]
+        pub enum Kind { A, B, C, D, E, F, G }
+        #[no_mangle]
+        #[inline(never)]
+        pub fn choose(kind: &Kind, n: u64) -> u64 {
+            match *kind {
+                Kind::A => black_box(n) + 1,
+                Kind::B => black_box(n) * 3,
+                Kind::C => black_box(n) ^ 77,
+                Kind::D => black_box(n) / 5,
+                Kind::E => black_box(n) << 3,
+                Kind::F => black_box(n).pow(3),
+                Kind::G => panic!(\"no {}\", n),
+            }
+        }
+        fn main() {
+            let all = [Kind::A, Kind::B, Kind::C, Kind::D, Kind::E, Kind::F, Kind::G];
+            let chosen = all[std::env::args().count() % 7];
+            println!(\"{}\", choose(&chosen, 3));
+        }";
+    let scratch = Scratch::new("cfg-rust");
+    for level in ["0", "2"] {
+        let option = format!("opt-level={level}");
+        let path = scratch.compile("rustc", "source.rs", source, &["-g", "-A", "warnings", "-C", &option]);
+        let cfg = graph(&open(&path), "choose");
+        assert_sound(&cfg, level);
+        assert_eq!(cfg.holes, [], "{level}");
+        let [table] = &cfg.tables[..] else { panic!("{level}: {cfg:x?}") };
+        let values: Vec<i64> = table.cases.iter().map(|(value, _)| *value).collect();
+        assert_eq!(values, [0, 1, 2, 3, 4, 5, 6], "{level}");
+        let stops = cfg.blocks.iter().filter(|block| block.terminator == Terminator::Stop).count();
+        assert!(stops >= 1, "the panic does not return: {level}");
+    }
+}
+
+#[test]
 fn what_a_run_did_completes_a_graph_and_stays_a_hole() {
     let source = "
         __asm__(\".globl odd\\n .type odd, @function\\n odd:\\n push %rbx\\n .cfi_startproc\\n .cfi_def_cfa_offset 16\\n\"

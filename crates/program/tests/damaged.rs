@@ -20,6 +20,9 @@ fn ask_everything(program: &Program, code: &[u64]) {
     for address in code.iter().copied().chain([0, 1, u64::MAX]) {
         let _ = program.locate(address);
         ask_for_statements(program, address);
+        if let Some(cfg) = program.cfg(address) {
+            let _ = program.cfg_text(&cfg);
+        }
         let mut general = [address; 16];
         general[4] = 0x7fff_0000;
         let registers = Registers::new(address, general);

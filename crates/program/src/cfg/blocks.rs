@@ -20,7 +20,8 @@ pub(super) fn assemble(code: &Code, extent: &Extent) -> Cfg {
     let tables = code.tables.iter().filter_map(|(jump, table)| jump_table(&ids, &stretches, *jump, table));
     let tables = tables.collect();
     let holes = code.holes.iter().map(|(address, kind)| Hole { address: *address, kind: *kind });
-    Cfg { tables, holes: holes.collect(), ..Cfg::new(extent.start, entry, blocks) }
+    let landing_pads = code.landing_pads.iter().filter_map(|pad| ids.get(pad).copied()).collect();
+    Cfg { landing_pads, tables, holes: holes.collect(), ..Cfg::new(extent.start, entry, blocks) }
 }
 
 /// The instructions of a block.

@@ -7,6 +7,7 @@ use lift::{Op, Reg};
 use super::extent::Extent;
 use super::flow::{self, Callee, Flow, Step};
 use super::graph::HoleKind;
+use super::landing_pads;
 use super::no_return;
 use super::tables::{self, Budget, Resolution, Table};
 use crate::object_file::ObjectFile;
@@ -33,6 +34,8 @@ pub(super) struct Code {
     pub tables: BTreeMap<u64, Table>,
     /// Which jumps and branches lead to an address.
     pub incoming: HashMap<u64, Vec<u64>>,
+    /// Where exceptions are caught.
+    pub landing_pads: BTreeSet<u64>,
     /// Where indirect jumps were seen to go within the function.
     pub seen: BTreeMap<u64, BTreeSet<u64>>,
     pub holes: BTreeMap<u64, HoleKind>,
@@ -74,6 +77,7 @@ pub(super) fn descend<'a>(
         observed,
         code: Code::default(),
         pending: Vec::new(),
+        parts_done: 0,
         jumps: Vec::new(),
         ops: Vec::new(),
     };
@@ -90,6 +94,8 @@ struct Descent<'a, 'b> {
     code: Code,
     /// Addresses from which to go on.
     pending: Vec<u64>,
+    /// How many parts were looked at for landing pads.
+    parts_done: usize,
     /// Indirect jumps that have not been looked at.
     jumps: Vec<u64>,
     ops: Vec<Op>,
@@ -97,8 +103,19 @@ struct Descent<'a, 'b> {
 
 impl Descent<'_, '_> {
     fn run(&mut self) {
-        while let Some(address) = self.pending.pop() {
-            self.straight(address);
+        loop {
+            while let Some(address) = self.pending.pop() {
+                self.straight(address);
+            }
+            // Parts may have been added on the way.
+            let Some(part) = self.extent.parts().get(self.parts_done).cloned() else { break };
+            self.parts_done += 1;
+            for pad in landing_pads::find(self.object, part.start) {
+                if self.extent.takes(pad) {
+                    self.code.landing_pads.insert(pad);
+                    self.lead(pad);
+                }
+            }
         }
     }
 

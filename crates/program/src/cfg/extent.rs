@@ -8,6 +8,7 @@ use super::flow::{self, Flow};
 use super::graph::Cfg;
 use super::memory;
 use crate::object_file::ObjectFile;
+use crate::symbols::is_moved_part;
 
 /// A function has a hot and a cold part; hand-written ones share more. So many are followed.
 const MOST_PARTS: usize = 64;
@@ -52,9 +53,13 @@ impl<'a> Extent<'a> {
         part.is_some()
     }
 
-    /// Whether the code at `target` belongs to the function, or would once something jumps there.
-    pub fn would_take(&self, target: u64) -> bool {
-        self.part_of(target).is_some()
+    /// Whether the code at `target` belongs to the function for certain: it is in a part of it, or in a fragment
+    /// that can belong to nobody else. What is read behind the end of a jump table leads into the middle of
+    /// other functions.
+    pub fn owns(&self, target: u64) -> bool {
+        let is_in_fragment =
+            || known_range(self.object, target).is_some_and(|range| is_fragment(self.object, range.start));
+        self.contains(target) || is_in_fragment() && self.part_of(target).is_some()
     }
 
     fn part_of(&self, target: u64) -> Option<Range<u64>> {
@@ -67,6 +72,11 @@ impl<'a> Extent<'a> {
         let range = range(self.object, target)?;
         let is_part = target != range.start || is_fragment(self.object, range.start);
         (is_part && !memory::is_stub(self.object, target)).then_some(range)
+    }
+
+    /// The parts that are known so far; new ones come last.
+    pub fn parts(&self) -> &[Range<u64>] {
+        &self.parts
     }
 
     pub fn contains(&self, address: u64) -> bool {
@@ -117,7 +127,7 @@ pub(super) fn known_range(object: &ObjectFile, address: u64) -> Option<Range<u64
 pub(super) fn is_fragment(object: &ObjectFile, start: u64) -> bool {
     let named = object.symbols().at(object, start).filter(|symbol| symbol.address == start);
     match named {
-        Some(symbol) => symbol.name.ends_with(".cold") || symbol.name.contains(".cold."),
+        Some(symbol) => is_moved_part(symbol.name),
         // A function begins with nothing but the return address on the stack.
         None => {
             object.call_frames().range(start).is_some_and(|range| range.start == start)

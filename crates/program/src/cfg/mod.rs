@@ -12,6 +12,7 @@ mod extent;
 mod flow;
 mod frozen;
 mod graph;
+mod landing_pads;
 mod memory;
 mod no_return;
 mod sweep;

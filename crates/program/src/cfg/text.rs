@@ -28,6 +28,9 @@ impl Program {
             }
         }
         shape(&mut text, &analysis);
+        if !cfg.landing_pads.is_empty() {
+            let _ = writeln!(text, "landing pads: blocks {}", names(&cfg.landing_pads));
+        }
         cfg.tables.iter().for_each(|table| table_text(&mut text, table));
         for hole in &cfg.holes {
             let what = match hole.kind {

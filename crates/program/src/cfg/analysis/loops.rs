@@ -21,6 +21,8 @@ pub struct Loops {
     all: Vec<Loop>,
     innermost: Vec<Option<u32>>,
     irreducible: Vec<(BlockId, BlockId)>,
+    /// While loops are collected: for each a loop around it, as far out as was found last.
+    shortcuts: Vec<u32>,
 }
 
 impl Loops {
@@ -37,7 +39,8 @@ impl Loops {
         }
         irreducible.sort();
         irreducible.dedup();
-        let mut found = Loops { all: Vec::new(), innermost: vec![None; graph.len()], irreducible };
+        let (all, innermost, shortcuts) = (Vec::new(), vec![None; graph.len()], Vec::new());
+        let mut found = Loops { all, innermost, irreducible, shortcuts };
         // A header that dominates another is left later by the search, so inner loops come first.
         for header in search.finished {
             let mut latches = std::mem::take(&mut latches[header.0 as usize]);
@@ -48,6 +51,7 @@ impl Loops {
             }
         }
         found.order();
+        found.shortcuts = Vec::new();
         found
     }
 
@@ -90,6 +94,7 @@ impl Loops {
         let index = self.all.len() as u32;
         let mut pending = latches.clone();
         self.all.push(Loop { header, latches, parent: None, depth: 0 });
+        self.shortcuts.push(index);
         while let Some(node) = pending.pop() {
             if !dominators.is_reachable(node) {
                 continue;
@@ -104,6 +109,7 @@ impl Loops {
             let outermost = self.outermost(inner);
             if outermost != index {
                 self.all[outermost as usize].parent = Some(index);
+                self.shortcuts[outermost as usize] = index;
                 pending.extend(graph.predecessors(self.all[outermost as usize].header));
             }
         }
@@ -111,9 +117,12 @@ impl Loops {
         self.innermost[header.0 as usize] = Some(index);
     }
 
-    fn outermost(&self, mut index: u32) -> u32 {
-        while let Some(parent) = self.all[index as usize].parent {
-            index = parent;
+    /// The outermost loop so far around a loop. The way there is shortened for the next time.
+    fn outermost(&mut self, mut index: u32) -> u32 {
+        while self.shortcuts[index as usize] != index {
+            let next = self.shortcuts[index as usize];
+            self.shortcuts[index as usize] = self.shortcuts[next as usize];
+            index = next;
         }
         index
     }

@@ -362,7 +362,7 @@ impl Resolver<'_, '_> {
     }
 
     fn is_target(&self, target: u64) -> bool {
-        self.extent.would_take(target) && self.is_instruction(target)
+        self.extent.owns(target) && self.is_instruction(target)
     }
 
     /// As [`Self::is_target`], for what may not be an entry of the table at all.
