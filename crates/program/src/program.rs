@@ -53,6 +53,9 @@ pub struct Function {
     pub offset: u64,
 }
 
+/// Conditions, and the graph that they were found in.
+type KnownConditions = (Arc<Cfg>, Arc<Vec<Condition>>);
+
 /// The static view of what a guest has mapped.
 pub struct Program {
     objects: Vec<ObjectFile>,
@@ -60,8 +63,8 @@ pub struct Program {
     mappings: Vec<Placed>,
     /// The graphs that were asked for, by the function's start.
     graphs: RefCell<HashMap<u64, Arc<Cfg>>>,
-    /// The conditions that were asked for, likewise, and the graph that they were found in.
-    conditions: RefCell<HashMap<u64, (Arc<Cfg>, Arc<Vec<Condition>>)>>,
+    /// The conditions that were asked for, likewise.
+    conditions: RefCell<HashMap<u64, KnownConditions>>,
     /// What source files say about conditions, by path.
     texts: RefCell<HashMap<String, Option<Arc<Text>>>>,
 }
