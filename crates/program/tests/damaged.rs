@@ -34,6 +34,7 @@ impl Random {
 fn ask_everything(program: &Program, code: &[u64]) {
     for address in code.iter().copied().chain([0, 1, u64::MAX]) {
         let _ = program.locate(address);
+        let _ = program.conditions(address);
         let mut general = [address; 16];
         general[4] = 0x7fff_0000;
         let registers = Registers::new(address, general);

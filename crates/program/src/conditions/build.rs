@@ -201,11 +201,12 @@ impl<'a> Builder<'a> {
             return Some(true);
         }
         // A jump without a row of its own belongs to the branch before it.
-        let start = |at: usize| {
-            let start = self.flow.cfg.blocks.get(at)?.start;
-            (!self.flow.is_empty(at) || self.flow.units.begins(start)).then_some(start)
+        let side = |at: &usize| {
+            let block = self.flow.cfg.blocks.get(*at)?;
+            let own = !self.flow.is_empty(*at) || self.flow.units.begins(block.start);
+            own.then(|| self.flow.units.side(origin, block.start, block.end)).flatten()
         };
-        let sides = reached.iter().chain([&exit]).filter_map(|at| self.flow.units.side(origin, start(*at)?));
+        let sides = reached.iter().chain([&exit]).filter_map(side);
         let sides: BTreeSet<bool> = sides.collect();
         match sides.len() {
             1 => sides.first().copied(),
