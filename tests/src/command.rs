@@ -14,7 +14,7 @@ use crate::place;
 
 /// Everything that both sides see of their environment. The C library is told not to use instructions beyond SSE2, because
 /// routines picked by processor differ in the last bit of a float.
-const ENVIRONMENT: [(&str, &str); 6] = [
+pub const ENVIRONMENT: [(&str, &str); 6] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", "/nonexistent"),
     ("LC_ALL", "C"),

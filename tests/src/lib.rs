@@ -1,7 +1,8 @@
 //! What the integration tests share: running a program natively and under `whydunit run` and telling the two apart,
 //! compiling guest programs, deterministic inputs, snapshots of directory trees, and the ratchet.
 //!
-//! The tests know whydunit only as the command that users have; only the rows on instructions ask the fuzzer, which knows the machine.
+//! The tests know whydunit only as the command that users have. Only the rows on instructions ask the fuzzer, which knows the machine, and
+//! only the watched transfers of control look into a run.
 
 pub mod command;
 pub mod compile;
@@ -10,4 +11,5 @@ pub mod inputs;
 pub mod outcome;
 pub mod place;
 pub mod ratchet;
+pub mod transfers;
 pub mod tree;

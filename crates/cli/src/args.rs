@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit_code;
 
@@ -91,6 +91,9 @@ pub enum Dump {
     /// The conditions of a function: which branches belong together, what they compare, where they lead
     #[command(override_usage = "whydunit dump conditions -- PROGRAM SYMBOL")]
     Conditions(DumpFunction),
+    /// The control flow graph of a function, with its post-dominators, loops and control dependences
+    #[command(override_usage = "whydunit dump cfg [--format text|dot] -- PROGRAM SYMBOL")]
+    Cfg(DumpCfg),
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),
@@ -102,6 +105,21 @@ pub struct DumpFunction {
     pub program: OsString,
     /// A function's name, mangled or as in the source, or an address in it (0x…)
     pub symbol: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpCfg {
+    /// How the graph is written: as text, or for Graphviz
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: GraphFormat,
+    #[command(flatten)]
+    pub function: DumpFunction,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    Text,
+    Dot,
 }
 
 /// `NAME=VALUE`, taken apart.

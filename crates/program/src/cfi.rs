@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, EvaluationResult, LittleEndian,
-    Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset, UnwindSection, Value,
-    X86_64,
+    Location, Pointer, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindOffset, UnwindSection,
+    Value, X86_64,
 };
 
 use crate::object_file::{ObjectFile, section};
@@ -47,6 +47,36 @@ impl CallFrames {
     /// The entry that covers this address of the object: as a rule, the function that it is in.
     pub fn range(&self, address: u64) -> Option<Range<u64>> {
         self.tables.iter().find_map(|table| table.entry(address)).map(|entry| entry.start..entry.end)
+    }
+
+    /// What lies between the entries before and after an address that none of them covers.
+    pub fn gap(&self, address: u64) -> Range<u64> {
+        let mut gap = 0..u64::MAX;
+        for table in &self.tables {
+            let after = table.entries.partition_point(|entry| entry.start <= address);
+            let before = table.entries.get(..after).unwrap_or_default().iter().rev().take(MOST_OVERLAPPING);
+            let start = before.map(|entry| entry.end).filter(|end| *end <= address).max();
+            gap.start = gap.start.max(start.unwrap_or(0));
+            gap.end = gap.end.min(table.entries.get(after).map_or(u64::MAX, |entry| entry.start));
+        }
+        gap
+    }
+
+    /// Where the entry that covers this address has what its language needs to handle exceptions, and where the
+    /// entry itself begins.
+    pub fn language_data(&self, address: u64) -> Option<(u64, u64)> {
+        self.tables.iter().find_map(|table| {
+            let entry = table.entry(address)?;
+            let Kind::EhFrame = table.kind else { return None };
+            let mut section = EhFrame::new(&table.data, LittleEndian);
+            section.set_address_size(8);
+            let found =
+                section.fde_from_offset(&table.bases, entry.offset.into(), EhFrame::cie_from_offset).ok()?;
+            match found.lsda()? {
+                Pointer::Direct(data) => Some((data, entry.start)),
+                Pointer::Indirect(_) => None,
+            }
+        })
     }
 
     /// Whether nothing but the return address is on the stack before the instruction at `address`, as at the

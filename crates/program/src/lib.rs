@@ -20,8 +20,8 @@ mod symbols;
 mod unwind;
 
 pub use cfg::{
-    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Hole, HoleKind,
-    JumpTable, Loop, Loops, PostDominators, TableBound, Terminator,
+    Analysis, BasicBlock, BlockId, Cfg, ControlDependence, Controller, Digraph, Dominators, Frozen, Hole,
+    HoleKind, JumpTable, Loop, Loops, PostDominators, TableBound, Terminator, Transfer,
 };
 pub use conditions::{
     Case, Comparison, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, MemoryOperand,

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use object::elf::{EM_X86_64, FileHeader64, PF_X, PT_LOAD};
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
-use crate::cfg::{Returning, Sweep};
+use crate::cfg::{Declared, FoundStarts, Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
@@ -56,6 +56,9 @@ pub(crate) struct ObjectFile {
     relocations: OnceCell<Relocations>,
     sweep: OnceCell<Sweep>,
     returning: Returning,
+    found_starts: FoundStarts,
+    declared: Declared,
+    stub_sections: OnceCell<Vec<StubSection>>,
 }
 
 impl ObjectFile {
@@ -73,6 +76,9 @@ impl ObjectFile {
             relocations: OnceCell::new(),
             sweep: OnceCell::new(),
             returning: Returning::default(),
+            found_starts: FoundStarts::default(),
+            declared: Declared::default(),
+            stub_sections: OnceCell::new(),
         }
     }
 
@@ -131,6 +137,20 @@ impl ObjectFile {
         &self.returning
     }
 
+    /// What debug information declares not to return.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    pub fn found_starts(&self) -> &FoundStarts {
+        &self.found_starts
+    }
+
+    /// The sections with the linker's stubs.
+    pub fn stub_sections(&self) -> &[StubSection] {
+        self.stub_sections.get_or_init(|| stub_sections(self.content()).unwrap_or_default())
+    }
+
     /// What the file has at this address of the object, up to the end of the segment.
     pub fn bytes_at(&self, address: u64) -> Option<&[u8]> {
         let segment = self.segments().iter().find(|segment| segment.contains(address))?;
@@ -144,6 +164,27 @@ impl ObjectFile {
     pub fn is_code(&self, address: u64) -> bool {
         self.segments().iter().any(|segment| segment.executable && segment.contains(address))
     }
+}
+
+/// A section of stubs through which calls to other objects go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StubSection {
+    pub range: Range<u64>,
+    /// Size of one stub.
+    pub entry: u64,
+}
+
+fn stub_sections(content: &[u8]) -> Option<Vec<StubSection>> {
+    let elf = parse(content)?;
+    let stubs = elf.sections().filter(|section| {
+        section.name().is_ok_and(|name| [".plt", ".plt.sec", ".plt.got", ".iplt"].contains(&name))
+    });
+    let found = stubs.map(|section| {
+        let (start, size) = (section.address(), section.size());
+        let entry = section.elf_section_header().sh_entsize(LittleEndian).clamp(1, size.max(1));
+        StubSection { range: start..start.saturating_add(size), entry }
+    });
+    Some(found.collect())
 }
 
 /// The section view; `None` when the file is none of ours or its section headers are damaged.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use machine::Backing;
 
-use crate::cfg::{self, Cfg};
+use crate::cfg::{self, Cfg, Frozen, Observed, Transfer};
 use crate::conditions::{self, Condition, Text};
 use crate::demangle::demangle;
 use crate::lines::{self, Position, Row, SourceFrame};
@@ -55,6 +55,9 @@ pub struct Function {
 
 /// Conditions, and the graph that they were found in.
 type KnownConditions = (Arc<Cfg>, Arc<Vec<Condition>>);
+
+/// One stretch of unknown code has no more functions than this.
+const MOST_SPLITS: usize = 10_000;
 
 /// The static view of what a guest has mapped.
 pub struct Program {
@@ -169,16 +172,49 @@ impl Program {
         Some((start.wrapping_add(bias), size))
     }
 
-    /// The control flow graph of the function that `address` belongs to; `None` when no symbol and no call
-    /// frame information says that there is one. Its [`Cfg::holes`] say what is missing.
+    /// The control flow graph of the function that `address` belongs to; `None` when there is no code. Its
+    /// [`Cfg::holes`] say what is missing.
     pub fn cfg(&self, address: u64) -> Option<Arc<Cfg>> {
         let (object, bias) = self.place(address)?;
         let in_object = address.wrapping_sub(bias);
+        let mut graph = self.graph(object, in_object, bias)?;
+        // Where neither symbols nor unwind tables say where functions begin, code that no way leads to begins one.
+        for _ in 0..MOST_SPLITS {
+            if !cfg::split(object, &graph, in_object, bias) {
+                break;
+            }
+            graph = self.graph(object, in_object, bias)?;
+        }
+        Some(graph)
+    }
+
+    /// The graph of the function that `address` belongs to, completed by what was observed in a run, and frozen.
+    /// Transfers in other functions are passed over. A jump that could not be resolved goes where it was seen
+    /// to go, and stays a hole.
+    pub fn complete(&self, address: u64, observed: &[Transfer]) -> Option<Frozen> {
+        let before = self.cfg(address)?;
+        let (object, bias) = self.place(address)?;
+        let mut transfers = Observed::new();
+        for Transfer { from, to } in observed {
+            let seen = transfers.entry(from.wrapping_sub(bias)).or_default();
+            seen.insert(to.wrapping_sub(bias));
+        }
+        let start = before.start.wrapping_sub(bias);
+        let graph = cfg::build(object, start, &transfers)?.moved(bias);
+        Some(Frozen::new(&before, graph, observed))
+    }
+
+    /// Whether the code at an address is the linker's: a stub through which calls to other objects go.
+    pub fn is_linker_stub(&self, address: u64) -> bool {
+        self.place(address).is_some_and(|(object, bias)| cfg::is_stub(object, address.wrapping_sub(bias)))
+    }
+
+    fn graph(&self, object: &ObjectFile, in_object: u64, bias: u64) -> Option<Arc<Cfg>> {
         let start = cfg::function_start(object, in_object)?.wrapping_add(bias);
         if let Some(known) = self.graphs.borrow().get(&start) {
             return Some(known.clone());
         }
-        let graph = Arc::new(cfg::build(object, in_object)?.moved(bias));
+        let graph = Arc::new(cfg::build(object, in_object, &Observed::new())?.moved(bias));
         self.graphs.borrow_mut().insert(start, graph.clone());
         Some(graph)
     }

@@ -56,6 +56,14 @@ impl Relocations {
         }
     }
 
+    /// All addresses of the object that the loader puts anywhere.
+    pub fn own_values(&self) -> impl Iterator<Item = u64> + '_ {
+        self.slots.iter().filter_map(|slot| match slot.value {
+            Value::Own(value) | Value::Linked(value) => Some(value),
+            Value::Import(_) | Value::Chosen => None,
+        })
+    }
+
     /// The address of the object that is here as long as it runs.
     pub fn linked(&self, address: u64) -> Option<u64> {
         match self.at(address)? {

@@ -137,8 +137,10 @@ pub(crate) fn find<'a>(
 ) -> Result<FoundSymbol, SymbolError> {
     let objects: Vec<_> = objects.collect();
     let is_exact = |name: &str| name == wanted;
-    let is_demangled =
-        |name: &str| demangle(name).is_some_and(|full| full == wanted || without_parameters(&full) == wanted);
+    let is_demangled = |name: &str| {
+        !is_moved_part(name)
+            && demangle(name).is_some_and(|full| full == wanted || without_parameters(&full) == wanted)
+    };
     let mut found = matching(&objects, &is_exact);
     if found.is_empty() {
         found = matching(&objects, &is_demangled);
@@ -252,6 +254,11 @@ fn collect(content: &Arc<Vec<u8>>, in_debug_file: bool, full: bool, found: &mut 
         found.push(Symbol { address, size, limit, kind, binding, name, in_debug_file });
     }
     found.len() > before
+}
+
+/// Whether this is the name of the part of a function that a compiler moved away because it is rarely executed.
+pub(crate) fn is_moved_part(name: &str) -> bool {
+    name.ends_with(".cold") || name.contains(".cold.")
 }
 
 /// `memcpy@@GLIBC_2.14` is memcpy.

@@ -8,7 +8,7 @@ mod rows;
 
 use serde::Deserialize;
 
-pub use rows::Ratchet;
+pub use rows::{Program, Ratchet};
 
 /// A promise and the check that tells whether it is kept.
 pub trait Row: Send + 'static {

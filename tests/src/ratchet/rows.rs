@@ -121,6 +121,11 @@ impl Ratchet {
         toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
+    /// The installed programs that work.
+    pub fn working_programs(&self) -> impl Iterator<Item = &Program> {
+        self.program.iter().filter(|row| row.status == Status::Works)
+    }
+
     /// All rows; makes sure that each has a name of its own, and that no instruction group was forgotten.
     pub fn into_rows(self) -> Result<Vec<Box<dyn Row>>, String> {
         let mut rows: Vec<Box<dyn Row>> = Vec::new();

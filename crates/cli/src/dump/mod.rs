@@ -1,5 +1,6 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
+mod cfg;
 mod conditions;
 mod ops;
 
@@ -16,6 +17,7 @@ use crate::lookup::{self, Lookup};
 
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
+        Dump::Cfg(arguments) => cfg::text(arguments),
         Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Ops(arguments) => ops::text(arguments),
     };
@@ -30,12 +32,16 @@ struct Asked {
 }
 
 fn open(arguments: &DumpFunction) -> Result<Asked> {
-    let path = find(&arguments.program)?;
-    let content = read_file(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let program = Program::from_object(&path.to_string_lossy(), content, 0)
-        .with_context(|| format!("{} is no x86-64 ELF file", path.display()))?;
+    let program = open_program(&arguments.program)?;
     let (start, size) = range(&program, &arguments.symbol)?;
     Ok(Asked { program, start, size })
+}
+
+fn open_program(program: &OsStr) -> Result<Program> {
+    let path = find(program)?;
+    let content = read_file(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Program::from_object(&path.to_string_lossy(), content, 0)
+        .with_context(|| format!("{} is no x86-64 ELF file", path.display()))
 }
 
 /// Libraries are asked about too, and are not always executable.
@@ -48,13 +54,19 @@ fn find(program: &OsStr) -> Result<PathBuf> {
 
 /// Start and size of the function that was asked for.
 fn range(program: &Program, symbol: &str) -> Result<(u64, u64)> {
-    let Some(digits) = symbol.strip_prefix("0x") else {
+    let Some(address) = address(symbol)? else {
         let found = program.find_symbol(symbol)?;
         return Ok((found.address, found.size));
     };
-    let address = u64::from_str_radix(digits, 16).with_context(|| format!("{symbol} is no address"))?;
     let function = program.function_at(address);
     function.with_context(|| format!("{symbol} is in no function that symbols or unwind tables know of"))
+}
+
+/// The address that stands in the place of a name.
+fn address(symbol: &str) -> Result<Option<u64>> {
+    let Some(digits) = symbol.strip_prefix("0x") else { return Ok(None) };
+    let address = u64::from_str_radix(digits, 16).with_context(|| format!("{symbol} is no address"))?;
+    Ok(Some(address))
 }
 
 fn print(text: &str) -> Result<u8> {

@@ -20,7 +20,8 @@ pub(super) fn assemble(code: &Code, extent: &Extent) -> Cfg {
     let tables = code.tables.iter().filter_map(|(jump, table)| jump_table(&ids, &stretches, *jump, table));
     let tables = tables.collect();
     let holes = code.holes.iter().map(|(address, kind)| Hole { address: *address, kind: *kind });
-    Cfg { tables, holes: holes.collect(), ..Cfg::new(extent.start, entry, blocks) }
+    let landing_pads = code.landing_pads.iter().filter_map(|pad| ids.get(pad).copied()).collect();
+    Cfg { landing_pads, tables, holes: holes.collect(), ..Cfg::new(extent.start, entry, blocks) }
 }
 
 /// The instructions of a block.
@@ -91,12 +92,14 @@ fn block(code: &Code, ids: &BTreeMap<u64, BlockId>, start: u64, stretch: &Stretc
 }
 
 fn indirect(code: &Code, ids: &BTreeMap<u64, BlockId>, jump: u64) -> Terminator {
-    if let Some(table) = code.tables.get(&jump) {
-        let mut seen = BTreeSet::new();
-        let to = table.cases.iter().filter_map(|(_, target)| ids.get(target).copied());
-        return Terminator::Switch { targets: to.filter(|target| seen.insert(*target)).collect() };
-    }
+    let by_table =
+        code.tables.get(&jump).into_iter().flat_map(|table| table.cases.iter().map(|(_, target)| target));
+    let all = by_table.chain(code.seen.get(&jump).into_iter().flatten());
+    let mut known = BTreeSet::new();
+    let to = all.filter_map(|target| ids.get(target).copied());
+    let targets: Vec<BlockId> = to.filter(|target| known.insert(*target)).collect();
     match code.tail_calls.get(&jump) {
+        _ if !targets.is_empty() => Terminator::Switch { targets },
         Some(target) => Terminator::TailCall { target: *target },
         None => Terminator::Unknown,
     }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use lift::Op;
+use lift::{Op, Reg};
 
 use super::extent::Extent;
 use super::flow::{self, Callee, Flow, Step};
 use super::graph::HoleKind;
+use super::landing_pads;
 use super::no_return;
 use super::tables::{self, Budget, Resolution, Table};
 use crate::object_file::ObjectFile;
@@ -33,8 +34,15 @@ pub(super) struct Code {
     pub tables: BTreeMap<u64, Table>,
     /// Which jumps and branches lead to an address.
     pub incoming: HashMap<u64, Vec<u64>>,
+    /// Where exceptions are caught.
+    pub landing_pads: BTreeSet<u64>,
+    /// Where indirect jumps were seen to go within the function.
+    pub seen: BTreeMap<u64, BTreeSet<u64>>,
     pub holes: BTreeMap<u64, HoleKind>,
 }
+
+/// Transfers of control that a run made: from the address of an instruction to that of the next.
+pub(crate) type Observed = BTreeMap<u64, BTreeSet<u64>>;
 
 impl Code {
     /// The instructions after which the one at `address` can come.
@@ -58,12 +66,18 @@ impl Code {
     }
 }
 
-pub(super) fn descend<'a>(object: &'a ObjectFile, extent: Extent<'a>) -> (Code, Extent<'a>) {
+pub(super) fn descend<'a>(
+    object: &'a ObjectFile,
+    extent: Extent<'a>,
+    observed: &Observed,
+) -> (Code, Extent<'a>) {
     let mut descent = Descent {
         object,
         extent,
+        observed,
         code: Code::default(),
         pending: Vec::new(),
+        parts_done: 0,
         jumps: Vec::new(),
         ops: Vec::new(),
     };
@@ -73,21 +87,35 @@ pub(super) fn descend<'a>(object: &'a ObjectFile, extent: Extent<'a>) -> (Code, 
     (descent.code, descent.extent)
 }
 
-struct Descent<'a> {
+struct Descent<'a, 'b> {
     object: &'a ObjectFile,
     extent: Extent<'a>,
+    observed: &'b Observed,
     code: Code,
     /// Addresses from which to go on.
     pending: Vec<u64>,
+    /// How many parts were looked at for landing pads.
+    parts_done: usize,
     /// Indirect jumps that have not been looked at.
     jumps: Vec<u64>,
     ops: Vec<Op>,
 }
 
-impl Descent<'_> {
+impl Descent<'_, '_> {
     fn run(&mut self) {
-        while let Some(address) = self.pending.pop() {
-            self.straight(address);
+        loop {
+            while let Some(address) = self.pending.pop() {
+                self.straight(address);
+            }
+            // Parts may have been added on the way.
+            let Some(part) = self.extent.parts().get(self.parts_done).cloned() else { break };
+            self.parts_done += 1;
+            for pad in landing_pads::find(self.object, part.start) {
+                if self.extent.takes(pad) {
+                    self.code.landing_pads.insert(pad);
+                    self.lead(pad);
+                }
+            }
         }
     }
 
@@ -126,9 +154,7 @@ impl Descent<'_> {
         match step.flow {
             Flow::On => self.goes_on(next),
             Flow::Call(callee) => {
-                // A compiler ends a function with a call only when it does not return.
-                let goes_on = self.extent.contains(next)
-                    && (callee == Callee::Address(next) || no_return::call_returns(self.object, callee));
+                let goes_on = self.was_seen(address, next) || self.returns(address, callee, next);
                 if !goes_on {
                     self.code.final_calls.insert(address);
                 }
@@ -147,9 +173,44 @@ impl Descent<'_> {
             }
             Flow::IndirectJump => {
                 self.jumps.push(address);
+                self.follow_seen(address);
                 false
             }
             Flow::Return | Flow::Stop => false,
+        }
+    }
+
+    fn returns(&self, call: u64, callee: Callee, next: u64) -> bool {
+        // A compiler ends a function with a call only when it does not return.
+        if !self.extent.contains(next) {
+            return false;
+        }
+        if callee == Callee::Address(next) {
+            return true;
+        }
+        let ends_by_status = no_return::imported(self.object, callee)
+            .is_some_and(|name| no_return::EXITS_UNLESS_ZERO.contains(&name))
+            && self.first_argument(call).is_some_and(|status| status as u32 != 0);
+        !ends_by_status && no_return::call_returns(self.object, callee, call)
+    }
+
+    /// The first argument of a call, when it is a constant.
+    fn first_argument(&self, call: u64) -> Option<u64> {
+        tables::constant_before(self.object, &self.code, call, Reg::RDI)
+    }
+
+    fn was_seen(&self, from: u64, to: u64) -> bool {
+        self.observed.get(&from).is_some_and(|seen| seen.contains(&to))
+    }
+
+    /// Adds the targets within the function that an indirect jump was seen to have.
+    fn follow_seen(&mut self, jump: u64) {
+        for target in self.observed.get(&jump).into_iter().flatten() {
+            if self.code.is_free(*target) && self.extent.takes(*target) {
+                self.lead(*target);
+                self.code.incoming.entry(*target).or_default().push(jump);
+                self.code.seen.entry(jump).or_default().insert(*target);
+            }
         }
     }
 
@@ -174,6 +235,7 @@ impl Descent<'_> {
                 break;
             }
             self.jumps = std::mem::take(&mut all);
+            budget.forget();
         }
     }
 

@@ -12,6 +12,9 @@ pub struct Cfg {
     /// Sorted by address, without overlaps. An empty block (its start is its end) stands for the target of a
     /// conditional jump that leaves the function.
     pub blocks: Vec<BasicBlock>,
+    /// Where exceptions are caught: blocks to which control comes from calls, by way of the unwinder. The graph
+    /// has no edges for that.
+    pub landing_pads: Vec<BlockId>,
     /// What is known about the jump tables, sorted by the address of the jump.
     pub tables: Vec<JumpTable>,
     /// What could not be resolved, sorted by address.
@@ -116,7 +119,7 @@ impl Terminator {
 impl Cfg {
     /// A graph of these blocks, with nothing known about tables and no holes.
     pub fn new(start: u64, entry: BlockId, blocks: Vec<BasicBlock>) -> Cfg {
-        Cfg { start, entry, blocks, tables: Vec::new(), holes: Vec::new() }
+        Cfg { start, entry, blocks, landing_pads: Vec::new(), tables: Vec::new(), holes: Vec::new() }
     }
 
     pub fn block(&self, id: BlockId) -> Option<&BasicBlock> {

@@ -1,5 +1,7 @@
 //! What the object has in memory once it is loaded, and what its linker stubs lead to.
 
+use std::ops::Range;
+
 use super::flow::{self, Callee, Flow};
 use crate::object_file::ObjectFile;
 use lift::{Op, Value};
@@ -16,15 +18,20 @@ pub(super) fn read(object: &ObjectFile, address: u64, bytes: u64) -> Option<u64>
     Some(data.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// A stub of the linker: it jumps to wherever the loader has put into a slot.
-pub(super) struct Stub {
-    pub slot: u64,
-    /// Length in bytes.
-    pub length: u64,
+/// The linker's stub that the code at an address belongs to, by the section it is in.
+pub(super) fn stub(object: &ObjectFile, address: u64) -> Option<Range<u64>> {
+    let section = object.stub_sections().iter().find(|section| section.range.contains(&address))?;
+    let start = address - (address - section.range.start) % section.entry;
+    Some(start..start.saturating_add(section.entry))
 }
 
-/// The linker's stub at an address.
-pub(super) fn stub(object: &ObjectFile, address: u64) -> Option<Stub> {
+/// Whether the code at an address is a stub of the linker.
+pub(super) fn is_stub(object: &ObjectFile, address: u64) -> bool {
+    stub(object, address).is_some() || stub_slot(object, address).is_some()
+}
+
+/// The slot that a stub of the linker, if there is one at this address, jumps through.
+pub(super) fn stub_slot(object: &ObjectFile, address: u64) -> Option<u64> {
     let mut ops = Vec::new();
     let mut at = address;
     for _ in 0..MOST_STUB_INSTRUCTIONS {
@@ -35,8 +42,7 @@ pub(super) fn stub(object: &ObjectFile, address: u64) -> Option<Stub> {
             Flow::IndirectJump => {
                 let Some(Op::Jump { target: Value::Reg(target) }) = ops.last() else { return None };
                 let Callee::Slot(slot) = flow::slot(&ops, *target) else { return None };
-                let is_linked = object.relocations().has(slot);
-                return is_linked.then(|| Stub { slot, length: at.wrapping_sub(address) });
+                return object.relocations().has(slot).then_some(slot);
             }
             _ => return None,
         }

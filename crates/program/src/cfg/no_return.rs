@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use lift::Op;
 
+use super::declared;
 use super::extent::Extent;
 use super::flow::{self, Callee, Flow};
 use super::memory;
@@ -53,6 +54,9 @@ const RESERVED: [&str; 24] = [
 /// Names that a program may use for something else, so they count only when another object defines them.
 const IMPORTED: [&str; 6] = ["err", "errx", "pthread_exit", "thrd_exit", "verr", "verrx"];
 
+/// Functions of the C library that print a message and end the program if their first argument is not 0.
+pub(super) const EXITS_UNLESS_ZERO: [&str; 2] = ["error", "error_at_line"];
+
 /// Names of the C++ and Rust libraries, as they are demangled, begin like this.
 const DEMANGLED: [&str; 17] = [
     "std::__throw_",
@@ -80,21 +84,37 @@ pub(crate) struct Returning {
     known: RefCell<HashMap<u64, bool>>,
 }
 
-/// Whether a call can return.
-pub(super) fn call_returns(object: &ObjectFile, callee: Callee) -> bool {
+/// Whether the call at `from` can return.
+pub(super) fn call_returns(object: &ObjectFile, callee: Callee, from: u64) -> bool {
     match callee {
-        Callee::Address(target) => returns(object, target),
-        Callee::Slot(slot) => slot_returns(object, slot),
+        Callee::Address(target) => {
+            Question { object, stack: Vec::new(), instructions: 0, ops: Vec::new() }.ask(target, from)
+        }
+        Callee::Slot(slot) => match object.relocations().linked(slot) {
+            Some(target) => call_returns(object, Callee::Address(target), from),
+            None => slot_returns(object, slot, from),
+        },
         Callee::Unknown => true,
     }
 }
 
-fn slot_returns(object: &ObjectFile, slot: u64) -> bool {
-    let relocations = object.relocations();
-    if let Some(name) = relocations.import(object, slot) {
-        return !(is_reserved(name) || IMPORTED.contains(&name));
-    }
-    relocations.linked(slot).is_none_or(|target| returns(object, target))
+/// The name of what another object defines and a call goes to.
+pub(super) fn imported(object: &ObjectFile, callee: Callee) -> Option<&str> {
+    let slot = match callee {
+        Callee::Address(target) => memory::stub_slot(object, target)?,
+        Callee::Slot(slot) => slot,
+        Callee::Unknown => return None,
+    };
+    object.relocations().import(object, slot)
+}
+
+/// Whether what the slot leads to can return, as far as its name tells.
+fn slot_returns(object: &ObjectFile, slot: u64, from: u64) -> bool {
+    let name = object.relocations().import(object, slot);
+    name.is_none_or(|name| {
+        EXITS_UNLESS_ZERO.contains(&name)
+            || !is_reserved(name) && !IMPORTED.contains(&name) && !declared::never_returns(object, from, name)
+    })
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -102,11 +122,6 @@ fn is_reserved(name: &str) -> bool {
     RESERVED.binary_search(&name).is_ok()
         || is_known(name)
         || demangle(name).is_some_and(|full| is_known(&full))
-}
-
-/// Whether the function that begins at `target` can return.
-fn returns(object: &ObjectFile, target: u64) -> bool {
-    Question { object, stack: Vec::new(), instructions: 0, ops: Vec::new() }.ask(target)
 }
 
 /// A function that is being looked into.
@@ -136,8 +151,9 @@ struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    fn ask(mut self, target: u64) -> bool {
-        if let Some(answer) = self.answer_at_once(target) {
+    /// Whether the function that begins at `target`, called at `from`, can return.
+    fn ask(mut self, target: u64, from: u64) -> bool {
+        if let Some(answer) = self.answer_at_once(target, from) {
             return answer;
         }
         if !self.enter(target) {
@@ -152,9 +168,10 @@ impl<'a> Question<'a> {
                     None => return true,
                 }
             } else if let Some((callee, next)) = frame.calls.pop() {
+                let from = next.map_or(frame.start, |next| next.wrapping_sub(1));
                 if self.stack.iter().any(|frame| frame.start == callee) {
                     self.assume(callee);
-                } else if let Some(answer) = self.answer_at_once(callee) {
+                } else if let Some(answer) = self.answer_at_once(callee, from) {
                     self.learn(answer, next);
                 } else {
                     self.stack.last_mut().into_iter().for_each(|frame| frame.calls.push((callee, next)));
@@ -206,14 +223,13 @@ impl<'a> Question<'a> {
         true
     }
 
-    fn answer_at_once(&self, target: u64) -> Option<bool> {
+    fn answer_at_once(&self, target: u64, from: u64) -> Option<bool> {
         if let Some(known) = self.object.returning().known.borrow().get(&target) {
             return Some(*known);
         }
-        if let Some(stub) = memory::stub(self.object, target) {
+        if let Some(slot) = memory::stub_slot(self.object, target) {
             // A slot for a function of this very object is not followed, to stay within this loop.
-            let name = self.object.relocations().import(self.object, stub.slot);
-            return Some(name.is_none_or(|name| !(is_reserved(name) || IMPORTED.contains(&name))));
+            return Some(slot_returns(self.object, slot, from));
         }
         let symbols = self.object.symbols();
         let symbol = symbols.at(self.object, target).filter(|symbol| symbol.address == target);
@@ -252,11 +268,8 @@ impl<'a> Question<'a> {
                     }
                     return Some(Way::Ends);
                 }
-                Flow::Call(Callee::Slot(slot)) => {
-                    let name = self.object.relocations().import(self.object, slot);
-                    if name.is_some_and(|name| is_reserved(name) || IMPORTED.contains(&name)) {
-                        return Some(Way::Ends);
-                    }
+                Flow::Call(Callee::Slot(slot)) if !slot_returns(self.object, slot, address) => {
+                    return Some(Way::Ends);
                 }
                 Flow::Call(_) => {}
                 Flow::Return | Flow::IndirectJump => return Some(Way::Returns),

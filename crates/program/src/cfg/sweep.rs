@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use lift::{Op, Reg, Value};
+use object::{Object, ObjectSection, SectionKind};
 
 use super::extent;
-use super::flow::{self, Flow};
-use crate::object_file::ObjectFile;
+use super::flow::{self, Callee, Flow};
+use crate::object_file::{ObjectFile, parse};
 
 /// Larger objects are swept only so far.
 const MOST_BYTES: usize = 256 << 20;
@@ -17,20 +18,32 @@ pub(crate) struct Sweep {
     references: Vec<u64>,
     /// Who jumps into a fragment, by the fragment's start.
     jumps: BTreeMap<u64, u64>,
+    /// Where functions seem to begin that no symbol and no call frame information knows: they are called, or an
+    /// instruction or the loader has their address. Sorted.
+    starts: Vec<u64>,
 }
 
 impl Sweep {
     pub fn new(object: &ObjectFile) -> Sweep {
-        let mut sweep = Sweep { references: Vec::new(), jumps: BTreeMap::new() };
+        let mut sweep = Sweep { references: Vec::new(), jumps: BTreeMap::new(), starts: Vec::new() };
+        let (mut called, mut barriers) = (Vec::new(), Vec::new());
         let mut left = MOST_BYTES;
         for segment in object.segments().iter().filter(|segment| segment.executable) {
             let code = object.bytes_at(segment.address).unwrap_or_default();
             let code = &code[..code.len().min(left)];
             left -= code.len();
-            sweep.segment(object, code, segment.address);
+            sweep.segment(object, (code, segment.address), &mut called, &mut barriers);
         }
-        sweep.references.sort_unstable();
-        sweep.references.dedup();
+        barriers.sort_unstable();
+        sweep.starts.extend(object.relocations().own_values());
+        sweep.starts.retain(|start| barriers.binary_search(start).is_ok());
+        sweep.starts.append(&mut called);
+        sweep.starts.extend(code_sections(object));
+        sweep.starts.retain(|start| object.is_code(*start) && extent::known_range(object, *start).is_none());
+        for list in [&mut sweep.references, &mut sweep.starts] {
+            list.sort_unstable();
+            list.dedup();
+        }
         sweep
     }
 
@@ -40,51 +53,94 @@ impl Sweep {
         self.references.get(after).copied()
     }
 
+    /// The last function start up to `address`, and the first after it.
+    pub fn starts_around(&self, address: u64) -> (Option<u64>, Option<u64>) {
+        let after = self.starts.partition_point(|start| *start <= address);
+        (after.checked_sub(1).and_then(|at| self.starts.get(at)).copied(), self.starts.get(after).copied())
+    }
+
     /// An instruction that jumps into the fragment that begins at `start`.
     pub fn jump_into(&self, start: u64) -> Option<u64> {
         self.jumps.get(&start).copied()
     }
 
-    fn segment(&mut self, object: &ObjectFile, code: &[u8], start: u64) {
+    /// Adds to `called` what is called, and to `barriers` where an instruction begins that the one before does not
+    /// lead to, so that a function may begin there.
+    fn segment(
+        &mut self,
+        object: &ObjectFile,
+        (code, start): (&[u8], u64),
+        called: &mut Vec<u64>,
+        barriers: &mut Vec<u64>,
+    ) {
+        let is_movable = object.segments().iter().any(|segment| segment.address == 0);
         let mut ops = Vec::new();
         let mut at = 0;
+        let mut leads_on = false;
         while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {
             let address = start.wrapping_add(at as u64);
+            if !leads_on {
+                barriers.push(address);
+            }
             let Some(step) = flow::step(rest, address, &mut ops) else {
+                leads_on = false;
                 at += 1;
                 continue;
             };
             at += usize::from(step.length);
-            if let Flow::Jump(target) | Flow::Branch(target) = step.flow {
-                self.jump(object, address, target);
+            // After a call, or something that does nothing, a function may begin all the same.
+            leads_on = matches!(step.flow, Flow::On | Flow::Branch(_)) && !ops.is_empty();
+            match step.flow {
+                Flow::Jump(target) | Flow::Branch(target) => self.jump(object, address, target),
+                Flow::Call(callee) => {
+                    // Its return address is no reference.
+                    called.extend(if let Callee::Address(target) = callee { Some(target) } else { None });
+                    continue;
+                }
+                _ => {}
             }
-            let constants = ops.iter().filter_map(constant);
-            self.references.extend(constants.filter(|constant| is_data(object, *constant)));
+            for constant in ops.iter().filter_map(|op| constant(op, is_movable)) {
+                match object.segments().iter().find(|segment| segment.contains(constant)) {
+                    Some(segment) if segment.executable => self.starts.push(constant),
+                    Some(_) => self.references.push(constant),
+                    None => {}
+                }
+            }
         }
     }
 
     fn jump(&mut self, object: &ObjectFile, from: u64, target: u64) {
-        let Some(range) = extent::range(object, target) else { return };
+        let Some(range) = extent::known_range(object, target) else { return };
         if !range.contains(&from) && extent::is_fragment(object, range.start) {
             self.jumps.entry(range.start).or_insert(from);
         }
     }
 }
 
-/// An address that an op has as a constant.
-fn constant(op: &Op) -> Option<u64> {
+/// An address that an op has as a constant. In an object that can be loaded anywhere (`is_movable`) other constants
+/// than those relative to the instruction are numbers.
+fn constant(op: &Op, is_movable: bool) -> Option<u64> {
     match op {
-        Op::Move { src: Value::Const(value), .. } => Some(*value),
-        Op::Store { src: Value::Const(value), address, .. } if address.base != Reg::ZERO => Some(*value),
+        Op::Move { src: Value::Const(value), .. } => (!is_movable).then_some(*value),
+        Op::Store { src: Value::Const(value), address, .. } if address.base != Reg::ZERO => {
+            (!is_movable).then_some(*value)
+        }
         Op::Lea { address, .. }
         | Op::Load { address, .. }
         | Op::Store { address, .. }
         | Op::LoadVector { address, .. }
-        | Op::StoreVector { address, .. } => Some(address.displacement as u64),
+        | Op::StoreVector { address, .. } => {
+            let is_alone = address.base == Reg::ZERO && address.index == Reg::ZERO;
+            (is_alone || !is_movable).then_some(address.displacement as u64)
+        }
         _ => None,
     }
 }
 
-fn is_data(object: &ObjectFile, address: u64) -> bool {
-    object.segments().iter().any(|segment| !segment.executable && segment.contains(address))
+fn code_sections(object: &ObjectFile) -> Vec<u64> {
+    let Some(elf) = parse(object.content()) else { return Vec::new() };
+    elf.sections()
+        .filter(|section| section.kind() == SectionKind::Text)
+        .map(|section| section.address())
+        .collect()
 }

@@ -33,19 +33,26 @@ pub(super) fn find(
         }
         for from in code.predecessors(at) {
             budget.spend(1)?;
-            if code.steps.get(&from)?.writes & 1 << reg.0 == 0 {
+            let value = if code.steps.get(&from)?.writes & 1 << reg.0 != 0 {
+                constant_after(object, from, reg)?
+            } else if let Some(known) = budget.constants.get(&(reg, from)) {
+                *known
+            } else {
                 if seen.insert(from) {
                     pending.push(from);
                 }
                 continue;
-            }
-            let value = constant_after(object, from, reg)?;
+            };
             if found.is_some_and(|other| other != value) {
                 return None;
             }
             found = Some(value);
         }
     }
+    // All ways to each of these places have been followed, too.
+    budget
+        .constants
+        .extend(found.into_iter().flat_map(|value| seen.iter().map(move |at| ((reg, *at), value))));
     found
 }
 

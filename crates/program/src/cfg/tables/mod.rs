@@ -30,7 +30,10 @@ const MOST_BRANCHES: usize = 8;
 const MOST_PATHS: usize = 48;
 
 /// How many steps all jumps of one function may take together.
-const STEPS: usize = 2_000_000;
+const STEPS: usize = 400_000;
+
+/// How many instructions before a call are looked at for its argument.
+const LONGEST_ARGUMENT: usize = 64;
 
 /// The jumps through one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,14 +50,21 @@ pub(super) enum Resolution {
     Unknown,
 }
 
-/// What may still be spent on one function.
+/// What may still be spent on one function, and what was found out so far.
 pub(super) struct Budget {
     steps: usize,
+    /// Registers that are known to hold a constant before an instruction.
+    constants: HashMap<(Reg, u64), u64>,
 }
 
 impl Budget {
     pub fn new() -> Budget {
-        Budget { steps: STEPS }
+        Budget { steps: STEPS, constants: HashMap::new() }
+    }
+
+    /// More code was found, so that more ways may lead to a place.
+    pub fn forget(&mut self) {
+        self.constants.clear();
     }
 
     /// `None` when it is used up.
@@ -77,6 +87,27 @@ pub(super) fn resolve(
         Some(table) if !table.cases.is_empty() => Resolution::Table(table),
         _ => resolver.without_table(),
     }
+}
+
+/// What a register holds before the instruction at `address`, when the code that always comes before it makes it
+/// a constant.
+pub(super) fn constant_before(object: &ObjectFile, code: &Code, address: u64, reg: Reg) -> Option<u64> {
+    let mut path = Vec::new();
+    let mut at = address;
+    while path.len() < LONGEST_ARGUMENT {
+        let mut before = code.predecessors(at);
+        let (Some(from), None) = (before.next(), before.next()) else { break };
+        path.push(from);
+        at = from;
+    }
+    let mut state = State::default();
+    let mut ops = Vec::new();
+    for address in path.into_iter().rev() {
+        flow::step(object.bytes_at(address)?, address, &mut ops)?;
+        ops.iter().for_each(|op| state.run(op));
+    }
+    let value = state.register(reg);
+    state.expressions.as_constant(value)
 }
 
 /// A way to the jump, backwards: the jump comes first.
@@ -258,17 +289,15 @@ impl Resolver<'_, '_> {
         largest: u64,
     ) -> Option<Table> {
         let expressions = &reached.state.expressions;
-        let index = [constraint.value, whole_of(expressions, constraint.value)];
-        if !evaluation.parts().iter().any(|part| index.contains(part)) {
+        let index = Index::new(expressions, constraint.value);
+        if !evaluation.parts().iter().any(|part| index.value(*part, 0).is_some()) {
             return None;
         }
         let same = |other: &&Constraint| other.value == constraint.value;
         let all: Vec<&Constraint> = reached.state.constraints.iter().filter(same).collect();
         let mut cases = Vec::new();
         for value in (0..=largest).filter(|value| all.iter().all(|one| one.allows(*value))) {
-            let given = |id: Id| {
-                if index.contains(&id) { Some(value) } else { reached.known.get(&id).copied() }
-            };
+            let given = |id: Id| index.value(id, value).or_else(|| reached.known.get(&id).copied());
             let target = evaluation.value(&given).filter(|target| self.is_target(*target))?;
             cases.push((switched(expressions, constraint.value, value), target));
         }
@@ -387,6 +416,30 @@ fn merge(table: &mut Option<Table>, found: Table) {
     let known: std::collections::HashSet<(i64, u64)> = table.cases.iter().copied().collect();
     table.cases.extend(found.cases.into_iter().filter(|case| !known.contains(case)));
     table.default = table.default.or(found.default);
+}
+
+/// The expressions that have a known value when an index has.
+struct Index {
+    /// The index itself, and what it is the low bytes of.
+    same: [Id; 2],
+    /// What the index is the sum of with a constant, and the constant. An address that is computed from the
+    /// index has no other trace of it.
+    base: Option<(Id, u64)>,
+}
+
+impl Index {
+    fn new(expressions: &Expressions, index: Id) -> Index {
+        let (base, offset) = expressions.split(index);
+        Index { same: [index, whole_of(expressions, index)], base: (base != index).then_some((base, offset)) }
+    }
+
+    fn value(&self, id: Id, index: u64) -> Option<u64> {
+        match self.base {
+            _ if self.same.contains(&id) => Some(index),
+            Some((base, offset)) if base == id => Some(index.wrapping_sub(offset)),
+            _ => None,
+        }
+    }
 }
 
 /// What an expression is the low bytes of. An index whose low half was compared is used as a whole where the
