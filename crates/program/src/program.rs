@@ -58,6 +58,9 @@ pub struct Function {
 /// Unknown code is cut into functions until the one in question is found, or so many blocks have been made.
 const MOST_SPLIT_BLOCKS: usize = 200_000;
 
+/// Conditions, and the graph that they were found in.
+type KnownConditions = (Arc<Cfg>, Arc<Vec<Condition>>);
+
 /// The static view of what a guest has mapped.
 pub struct Program {
     pub(crate) objects: Vec<ObjectFile>,
@@ -65,8 +68,8 @@ pub struct Program {
     pub(crate) mappings: Vec<Placed>,
     /// The graphs that were asked for, by the function's start.
     graphs: RefCell<HashMap<u64, Arc<Cfg>>>,
-    /// The conditions that were asked for, likewise, and the graph that they were found in.
-    conditions: RefCell<HashMap<u64, (Arc<Cfg>, Arc<Vec<Condition>>)>>,
+    /// The conditions that were asked for, likewise.
+    conditions: RefCell<HashMap<u64, KnownConditions>>,
     /// What source files say about conditions, by path.
     texts: RefCell<HashMap<String, Option<Arc<Text>>>>,
     pub(crate) sources: Sources,

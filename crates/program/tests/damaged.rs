@@ -23,6 +23,7 @@ fn ask_everything(program: &Program, code: &[u64]) {
         if let Some(cfg) = program.cfg(address) {
             let _ = program.cfg_text(&cfg);
         }
+        let _ = program.conditions(address);
         let mut general = [address; 16];
         general[4] = 0x7fff_0000;
         let registers = Registers::new(address, general);

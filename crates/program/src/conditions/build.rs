@@ -13,6 +13,7 @@ use super::expression::Expr;
 use super::flow::Flow;
 use super::groups::{Decider, Group, Outcome};
 use super::steps::Steps;
+use super::text::{Text, Unit};
 
 /// How far the end of an assertion's other side is looked for.
 const LONGEST_FAILURE: usize = 4;
@@ -155,21 +156,30 @@ impl<'a> Builder<'a> {
     fn is_part(&self, exits: [usize; 2], entry: usize) -> bool {
         let Some(origin) = self.flow.origin(entry) else { return false };
         let has_more = |exit: usize| {
-            let block = self.flow.cfg.blocks.get(exit);
-            block.is_some_and(|block| self.flow.units.touches(block.start, block.end, origin))
+            let Some(block) = self.flow.cfg.blocks.get(exit) else { return false };
+            // The jump back to the condition of a loop has its position.
+            let end = if matches!(block.terminator, Terminator::Next(_)) { block.last } else { block.end };
+            self.flow.units.touches(block.start, end, origin)
         };
         // A branch of no line can be one of this condition, too.
         let asks_more = |exit: usize| {
             self.flow.is_branch(exit) && self.flow.origin(exit).is_none_or(|found| found == origin)
         };
-        let controls = self.controls(entry);
+        let controls = self.controls(entry) && !self.asserts(entry);
         exits.into_iter().any(|exit| exit != entry && ((controls && has_more(exit)) || asks_more(exit)))
     }
 
     /// Whether the expression that a block's branch belongs to is the condition of a statement.
     fn controls(&self, block: usize) -> bool {
-        let text = self.flow.origin(block).and_then(|origin| self.flow.units.text_of(origin));
-        text.is_some_and(|(text, unit)| text.is_controlling(unit) || text.is_assertion(unit))
+        self.text(block).is_some_and(|(text, unit)| text.is_controlling(unit) || text.is_assertion(unit))
+    }
+
+    fn asserts(&self, block: usize) -> bool {
+        self.text(block).is_some_and(|(text, unit)| text.is_assertion(unit))
+    }
+
+    fn text(&self, block: usize) -> Option<(&Text, Unit)> {
+        self.flow.origin(block).and_then(|origin| self.flow.units.text_of(origin))
     }
 
     /// The blocks that members jump to on their way to an exit.
@@ -191,11 +201,12 @@ impl<'a> Builder<'a> {
             return Some(true);
         }
         // A jump without a row of its own belongs to the branch before it.
-        let start = |at: usize| {
-            let start = self.flow.cfg.blocks.get(at)?.start;
-            (!self.flow.is_empty(at) || self.flow.units.begins(start)).then_some(start)
+        let side = |at: &usize| {
+            let block = self.flow.cfg.blocks.get(*at)?;
+            let own = !self.flow.is_empty(*at) || self.flow.units.begins(block.start);
+            own.then(|| self.flow.units.side(origin, block.start, block.end)).flatten()
         };
-        let sides = reached.iter().chain([&exit]).filter_map(|at| self.flow.units.side(origin, start(*at)?));
+        let sides = reached.iter().chain([&exit]).filter_map(side);
         let sides: BTreeSet<bool> = sides.collect();
         match sides.len() {
             1 => sides.first().copied(),

@@ -107,10 +107,12 @@ impl Units {
         self.row(address).is_some_and(|row| row.start == address)
     }
 
-    /// Whether the code at `address` is executed because the condition of `origin` holds, or because not.
-    pub fn side(&self, origin: Origin, address: u64) -> Option<bool> {
+    /// Whether the code from `start` to `end` is executed because the condition of `origin` holds, or because not:
+    /// by the first position in it.
+    pub fn side(&self, origin: Origin, start: u64, end: u64) -> Option<bool> {
         let (text, unit) = self.text_of(origin)?;
-        let row = self.row(address)?;
+        let first = self.rows.partition_point(|row| row.end <= start);
+        let row = self.rows.get(first).filter(|row| row.start < end)?;
         let same_file = matches!((origin, row.origin),
             (Origin::Unit(a, _), Origin::Unit(b, _) | Origin::Line(b, _)) if a == b);
         same_file.then(|| text.side(unit, row.position.line, row.position.column?)).flatten()
