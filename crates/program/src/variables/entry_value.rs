@@ -167,11 +167,11 @@ fn call_site<'a>(scope: &Entry<'a>, returns_to: u64, depth: usize) -> Option<Ent
 fn last_calls(scope: &Entry<'_>, found: &mut Vec<Option<Die>>, depth: usize) {
     for child in scope.children() {
         match child.tag() {
-            gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => {
-                if child.flag(gimli::DW_AT_call_tail_call) || child.flag(gimli::DW_AT_GNU_tail_call) {
-                    let origin = child.refers(gimli::DW_AT_call_origin);
-                    found.push(origin.or_else(|| child.refers(gimli::DW_AT_abstract_origin)));
-                }
+            gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site
+                if child.flag(gimli::DW_AT_call_tail_call) || child.flag(gimli::DW_AT_GNU_tail_call) =>
+            {
+                let origin = child.refers(gimli::DW_AT_call_origin);
+                found.push(origin.or_else(|| child.refers(gimli::DW_AT_abstract_origin)));
             }
             gimli::DW_TAG_lexical_block | gimli::DW_TAG_inlined_subroutine if depth < DEEPEST => {
                 last_calls(&child, found, depth + 1);
