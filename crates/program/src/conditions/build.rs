@@ -14,9 +14,13 @@ use super::flow::Flow;
 use super::groups::{Decider, Group, Outcome};
 use super::steps::Steps;
 use super::text::{Text, Unit};
+use super::units::Origin;
 
 /// How far the end of an assertion's other side is looked for.
 const LONGEST_FAILURE: usize = 4;
+
+/// How far the next branch after an exit is looked for.
+const LONGEST_WALK: usize = 8;
 
 pub(super) struct Builder<'a> {
     pub flow: &'a Flow<'a>,
@@ -161,12 +165,26 @@ impl<'a> Builder<'a> {
             let end = if matches!(block.terminator, Terminator::Next(_)) { block.last } else { block.end };
             self.flow.units.touches(block.start, end, origin)
         };
-        // A branch of no line can be one of this condition, too.
-        let asks_more = |exit: usize| {
-            self.flow.is_branch(exit) && self.flow.origin(exit).is_none_or(|found| found == origin)
-        };
+        let asks_more = |exit: usize| self.next_branch_is_of(exit, origin, entry);
         let controls = self.controls(entry) && !self.asserts(entry);
         exits.into_iter().any(|exit| exit != entry && ((controls && has_more(exit)) || asks_more(exit)))
+    }
+
+    /// Whether the next branch from a block on is one of an expression. A branch of no line can be, too.
+    fn next_branch_is_of(&self, start: usize, origin: Origin, entry: usize) -> bool {
+        let mut at = start;
+        for _ in 0..LONGEST_WALK {
+            match self.flow.successors(at)[..] {
+                // A loop came round.
+                _ if at == entry => return false,
+                [_, _] if self.flow.is_branch(at) => {
+                    return self.flow.origin(at).is_none_or(|found| found == origin);
+                }
+                [next] => at = next,
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Whether the expression that a block's branch belongs to is the condition of a statement.
