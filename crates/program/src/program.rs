@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
-use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use machine::Backing;
@@ -14,7 +14,6 @@ use crate::demangle::demangle;
 use crate::lines::{self, Position, Row, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
 use crate::object_file::ObjectFile;
-use crate::read_file::read_file;
 use crate::source::Sources;
 use crate::statements::Tables;
 use crate::symbols::{self, FoundSymbol, SymbolError};
@@ -71,7 +70,7 @@ pub struct Program {
     /// The conditions that were asked for, likewise.
     conditions: RefCell<HashMap<u64, KnownConditions>>,
     /// What source files say about conditions, by path.
-    texts: RefCell<HashMap<String, Option<Arc<Text>>>>,
+    texts: RefCell<HashMap<Arc<str>, Option<Rc<Text>>>>,
     pub(crate) sources: Sources,
 }
 
@@ -231,8 +230,9 @@ impl Program {
         {
             return Some(known.clone());
         }
-        let found = conditions::find(&cfg, self.rows(&cfg), |path| self.text(path), |at| self.file_bytes(at));
-        let found = Arc::new(found);
+        let object = &self.place(address)?.0.path;
+        let text = |path: &Arc<str>| self.text(path, object);
+        let found = Arc::new(conditions::find(&cfg, self.rows(&cfg), text, |at| self.file_bytes(at)));
         self.conditions.borrow_mut().insert(cfg.start, (cfg, found.clone()));
         Some(found)
     }
@@ -251,15 +251,13 @@ impl Program {
         rows
     }
 
-    /// What a C source file says about conditions.
-    fn text(&self, path: &str) -> Option<Arc<Text>> {
-        let read = || Text::new(&read_file(Path::new(path)).ok()?).map(Arc::new);
+    /// What a source file says about conditions.
+    fn text(&self, path: &Arc<str>, object: &Arc<str>) -> Option<Rc<Text>> {
         if let Some(known) = self.texts.borrow().get(path) {
             return known.clone();
         }
-        let is_c = path.ends_with(".c") || path.ends_with(".h");
-        let text = if is_c { read() } else { None };
-        self.texts.borrow_mut().insert(path.to_owned(), text.clone());
+        let text = self.sources.file(path, object).and_then(Text::new).map(Rc::new);
+        self.texts.borrow_mut().insert(path.clone(), text.clone());
         text
     }
 
@@ -305,7 +303,10 @@ impl Program {
         files.filter_map(|mapping| self.objects.get(mapping.file))
     }
 
-    pub(crate) fn forget_statements(&mut self) {
+    /// Forgets what was read off source files.
+    pub(crate) fn forget_sources(&mut self) {
+        self.conditions.get_mut().clear();
+        self.texts.get_mut().clear();
         for object in &mut self.objects {
             object.statements = Tables::default();
         }

@@ -34,6 +34,7 @@ mod text;
 mod trace;
 mod units;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::cfg::Cfg;
@@ -48,7 +49,7 @@ pub(crate) use text::Text;
 pub(crate) fn find<'a>(
     cfg: &Cfg,
     rows: Vec<Row>,
-    text: impl FnMut(&str) -> Option<Arc<Text>>,
+    text: impl FnMut(&Arc<str>) -> Option<Rc<Text>>,
     code: impl Fn(u64) -> Option<&'a [u8]>,
 ) -> Vec<Condition> {
     let units = units::Units::new(rows, text);

@@ -5,11 +5,12 @@
 //! positions belong to one expression: `a &&` on one line and `b` on the next, but not `if (a)` and `if (b)`.
 
 use std::ops::Range;
+use std::rc::Rc;
 
-use tree_sitter::{Node, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
-/// Larger files are read by nobody and take seconds to parse.
-const LARGEST_TEXT: usize = 32 << 20;
+use crate::source::SourceFile;
+
 /// Expressions that contain statements that contain expressions: deeper than this there is no source.
 const DEEPEST_NESTING: usize = 64;
 
@@ -20,7 +21,7 @@ pub(crate) struct Unit(u32);
 
 /// The units of one source file.
 pub(crate) struct Text {
-    line_starts: Vec<usize>,
+    file: Rc<SourceFile>,
     spans: Vec<Span>,
     units: Vec<UnitText>,
 }
@@ -44,25 +45,20 @@ struct UnitText {
 }
 
 impl Text {
-    /// `None` when the text is too large, or the parser gives up.
-    pub fn new(source: &[u8]) -> Option<Text> {
-        if source.len() > LARGEST_TEXT {
+    /// `None` when it is no C file, or one that cannot be parsed.
+    pub fn new(file: Rc<SourceFile>) -> Option<Text> {
+        if !file.is_c() {
             return None;
         }
-        let mut parser = Parser::new();
-        parser.set_language(&tree_sitter_c::LANGUAGE.into()).ok()?;
-        let tree = parser.parse(source, None)?;
-        let starts = source.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
-        let line_starts = [0].into_iter().chain(starts).collect();
-        let mut text = Text { line_starts, spans: Vec::new(), units: Vec::new() };
-        text.collect(&tree, source);
+        let mut text = Text { file: file.clone(), spans: Vec::new(), units: Vec::new() };
+        text.collect(&file.syntax()?.tree, file.content());
         text.nest();
         Some(text)
     }
 
     /// The unit that a position, counted from 1, belongs to.
     pub fn unit_at(&self, line: u32, column: u32) -> Option<Unit> {
-        let offset = self.offset(line, column)?;
+        let offset = self.file.offset(line, column)?;
         let mut at = self.spans.partition_point(|span| span.range.start <= offset).checked_sub(1);
         for _ in 0..DEEPEST_NESTING {
             let span = self.spans.get(at?)?;
@@ -76,7 +72,7 @@ impl Text {
 
     /// Whether a position is executed because the unit holds, or because it does not.
     pub fn side(&self, unit: Unit, line: u32, column: u32) -> Option<bool> {
-        let offset = self.offset(line, column)?;
+        let offset = self.file.offset(line, column)?;
         let text = self.units.get(unit.0 as usize)?;
         let within = text.sides.iter().filter(|(range, _)| range.contains(&offset));
         within.min_by_key(|(range, _)| range.len()).map(|(_, side)| *side)
@@ -99,11 +95,6 @@ impl Text {
     /// Whether the unit is `assert(…)`, whose other side does not return.
     pub fn is_assertion(&self, unit: Unit) -> bool {
         self.units.get(unit.0 as usize).is_some_and(|unit| unit.asserts)
-    }
-
-    fn offset(&self, line: u32, column: u32) -> Option<usize> {
-        let start = self.line_starts.get(usize::try_from(line).ok()?.checked_sub(1)?)?;
-        start.checked_add(usize::try_from(column).ok()?.checked_sub(1)?)
     }
 
     fn collect(&mut self, tree: &Tree, source: &[u8]) {
@@ -231,7 +222,13 @@ fn is_assertion(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    fn text(source: &str) -> Option<Text> {
+        Text::new(Rc::new(SourceFile::new("test.c", Arc::new(source.as_bytes().to_vec()))))
+    }
 
     const SOURCE: &str = "\
 void f(int a, int b) {
@@ -259,7 +256,7 @@ void f(int a, int b) {
 
     #[test]
     fn a_condition_over_two_lines_is_one_unit_and_nested_conditions_are_two() {
-        let text = Text::new(SOURCE.as_bytes()).unwrap();
+        let text = text(SOURCE).unwrap();
         assert_eq!(unit(&text, at(2, "&&")), unit(&text, at(3, "b)")));
         assert_eq!(
             unit(&text, at(2, "if")),
@@ -273,7 +270,7 @@ void f(int a, int b) {
 
     #[test]
     fn the_text_tells_which_side_a_position_is_on() {
-        let text = Text::new(SOURCE.as_bytes()).unwrap();
+        let text = text(SOURCE).unwrap();
         let side =
             |condition, position: (u32, u32)| text.side(unit(&text, condition), position.0, position.1);
         assert_eq!(side(at(2, "a"), at(3, "yes")), Some(true));
@@ -291,13 +288,13 @@ void f(int a, int b) {
     #[test]
     fn text_that_is_no_c_is_no_danger() {
         for source in ["", "if (", "((((((((((", "\u{0}\u{1}if(a)", "fn main() { if a && b { c } }"] {
-            let text = Text::new(source.as_bytes()).unwrap();
+            let text = text(source).unwrap();
             for column in 0..40 {
                 text.unit_at(1, column);
                 text.unit_at(u32::MAX, u32::MAX);
             }
         }
         let deep = "if(a)".repeat(20_000);
-        assert!(Text::new(deep.as_bytes()).is_some());
+        assert!(text(&deep).is_some());
     }
 }

@@ -1,6 +1,7 @@
 //! Which expression of the source each instruction of a function belongs to.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::lines::{Position, Row};
@@ -34,12 +35,12 @@ struct Located {
 
 pub(super) struct Units {
     rows: Vec<Located>,
-    texts: Vec<Option<Arc<Text>>>,
+    texts: Vec<Option<Rc<Text>>>,
 }
 
 impl Units {
     /// `rows` are sorted by address; `text` finds what a file says.
-    pub fn new(rows: Vec<Row>, mut text: impl FnMut(&str) -> Option<Arc<Text>>) -> Units {
+    pub fn new(rows: Vec<Row>, mut text: impl FnMut(&Arc<str>) -> Option<Rc<Text>>) -> Units {
         let mut units = Units { rows: Vec::new(), texts: Vec::new() };
         let mut files: HashMap<Arc<str>, usize> = HashMap::new();
         for Row { start, end, position } in rows {

@@ -40,7 +40,7 @@ pub(crate) struct View<'a> {
 impl Program {
     /// Looks for sources where `map` says that they are now.
     pub fn with_source_map(mut self, map: SourceMap) -> Program {
-        self.forget_statements();
+        self.forget_sources();
         self.sources = Sources::new(map);
         self
     }
