@@ -97,15 +97,12 @@ pub struct GuestArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Dump {
-    /// The conditions of a function: which branches belong together, what they compare, where they lead
-    #[command(override_usage = "whydunit dump conditions -- PROGRAM SYMBOL")]
-    Conditions(DumpFunction),
     /// The control flow graph of a function, with its post-dominators, loops and control dependences
     #[command(override_usage = "whydunit dump cfg [--format text|dot] -- PROGRAM SYMBOL")]
     Cfg(DumpCfg),
-    /// Each instruction of a function, and the ops that it is lifted to
-    #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
-    Ops(DumpFunction),
+    /// The conditions of a function: which branches belong together, what they compare, where they lead
+    #[command(override_usage = "whydunit dump conditions [--source-map OLD=NEW] -- PROGRAM SYMBOL")]
+    Conditions(DumpConditions),
     /// The state at an instant of a run, as an ELF core file that gdb opens
     ///
     /// The program runs in the machine as under `whydunit run`, but what it prints is not
@@ -115,6 +112,9 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// Each instruction of a function, and the ops that it is lifted to
+    #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
+    Ops(DumpFunction),
     /// The statements of a function or of an initialised variable: lines, addresses, text
     #[command(override_usage = "whydunit dump statements [OPTIONS] -- PROGRAM SYMBOL")]
     Statements(DumpStatements),
@@ -157,14 +157,29 @@ pub struct DumpStatements {
     pub function: DumpFunction,
 }
 
-/// How a program is looked at: where its sources are, and which code is under suspicion.
 #[derive(Debug, Args)]
-pub struct ViewArguments {
+pub struct DumpConditions {
+    #[command(flatten)]
+    pub sources: SourceArguments,
+    #[command(flatten)]
+    pub function: DumpFunction,
+}
+
+/// Where the program's sources are.
+#[derive(Debug, Args)]
+pub struct SourceArguments {
     /// Look for sources under NEW that were compiled under OLD (repeatable)
     ///
     /// Of several that fit, the one with the longest OLD counts.
     #[arg(long, value_name = "OLD=NEW", value_parser = source_rule)]
     pub source_map: Vec<String>,
+}
+
+/// How a program is looked at: where its sources are, and which code is under suspicion.
+#[derive(Debug, Args)]
+pub struct ViewArguments {
+    #[command(flatten)]
+    pub sources: SourceArguments,
 
     /// Trust code whose object or source file fits this pattern (repeatable)
     ///

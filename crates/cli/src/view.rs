@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 use program::{Program, Scope, SourceMap};
 
-use crate::args::ViewArguments;
+use crate::args::{SourceArguments, ViewArguments};
 use crate::streams::{printable, tell};
 
-impl ViewArguments {
+impl SourceArguments {
     pub fn source_map(&self) -> Result<SourceMap> {
         let mut map = SourceMap::default();
         for rule in &self.source_map {
@@ -16,7 +16,9 @@ impl ViewArguments {
         }
         Ok(map)
     }
+}
 
+impl ViewArguments {
     pub fn scope(&self) -> Result<Scope> {
         Ok(Scope::new(&self.trust, &self.suspect)?)
     }

@@ -20,10 +20,10 @@ use crate::lookup::{self, Lookup};
 
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
-        Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Cfg(arguments) => cfg::text(arguments),
-        Dump::Ops(arguments) => ops::text(arguments),
+        Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
+        Dump::Ops(arguments) => ops::text(arguments),
         Dump::Statements(arguments) => statements::text(arguments),
         Dump::Types(arguments) => types::text(arguments),
     };

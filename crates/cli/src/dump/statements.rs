@@ -11,7 +11,7 @@ use crate::streams::printable;
 use crate::view::{short_path, tell_warnings};
 
 pub fn text(arguments: &DumpStatements) -> Result<String> {
-    let (map, scope) = (arguments.view.source_map()?, arguments.view.scope()?);
+    let (map, scope) = (arguments.view.sources.source_map()?, arguments.view.scope()?);
     let Asked { program, start, .. } = open(&arguments.function)?;
     let program = program.with_source_map(map);
     let mut found = program.statements_of(start);
