@@ -215,14 +215,6 @@ impl Program {
 
 /// What the rooms of this crate ask each other.
 impl Program {
-    /// Index and bias of the object at an address.
-    pub(crate) fn object_at(&self, address: u64) -> Option<(u32, u64)> {
-        let found = mapping::at(&self.mappings, address)?;
-        let object = self.objects.get(found.file)?;
-        let bias = mapping::bias(&self.mappings, found, object, address)?;
-        Some((u32::try_from(found.file).ok()?, bias))
-    }
-
     /// Where an object is loaded.
     pub(crate) fn bias_of(&self, object: u32) -> Option<u64> {
         let file = self.objects.get(usize::try_from(object).ok()?)?;
