@@ -13,9 +13,7 @@ const MOST_VARIABLES: usize = 1 << 16;
 /// The functions at an address of the object, innermost first; empty without debug information.
 pub(crate) fn calls(info: &DebugInfo, types: &Types<'_>, address: u64) -> Vec<Call> {
     let debug = types.debug;
-    let found = info.unit_at(address).and_then(|unit| debug.handle(unit));
-    let function = found.and_then(|unit| debug.outline(unit)?.function_at(address));
-    let Some(function) = function.and_then(|die| debug.entry(die)) else { return Vec::new() };
+    let Some(function) = info.function_at(address) else { return Vec::new() };
     let mut walk = Walk { types, address, function: function.die, calls: Vec::new(), count: 0 };
     walk.calls.push(call(&function, false));
     walk.enter(&function, 0);
