@@ -4,7 +4,6 @@ mod clauses;
 mod code;
 mod columns;
 mod data;
-mod functions;
 mod initialisers;
 mod layout;
 mod shape;
