@@ -9,7 +9,7 @@ use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, Unit};
 
 use crate::debug_file;
-use crate::entries::{Debug, Entries};
+use crate::entries::{Debug, Entries, Entry};
 use crate::object_file::{ObjectFile, section};
 use crate::types::TypeCache;
 
@@ -42,6 +42,13 @@ impl DebugInfo {
     /// The unit that the code at an address of the object belongs to.
     pub fn unit_at(&self, address: u64) -> Option<&Unit<Reader>> {
         Some(self.context.find_dwarf_and_unit(address).skip_all_loads()?.unit)
+    }
+
+    /// The innermost function at an address of the object.
+    pub fn function_at(&self, address: u64) -> Option<Entry<'_>> {
+        let debug = self.debug();
+        let unit = debug.handle(self.unit_at(address)?)?;
+        debug.entry(debug.outline(unit)?.function_at(address)?)
     }
 }
 

@@ -32,10 +32,8 @@ impl Program {
     pub fn blocks_of(&self, address: u64) -> Vec<Block> {
         let Some((object, bias)) = self.object_at(address) else { return Vec::new() };
         let Some((info, types)) = self.debug(object) else { return Vec::new() };
-        let in_object = address.wrapping_sub(bias);
-        let unit = info.unit_at(in_object).and_then(|unit| types.debug.handle(unit));
-        let function = unit.and_then(|unit| types.debug.outline(unit)?.function_at(in_object));
-        function.map(|function| variables::blocks(&types, function, bias)).unwrap_or_default()
+        let function = info.function_at(address.wrapping_sub(bias));
+        function.map(|function| variables::blocks(&types, &function, bias)).unwrap_or_default()
     }
 
     /// Definitions of the named types that the types of some variables are made of, by name.
@@ -215,14 +213,6 @@ impl Program {
 
 /// What the rooms of this crate ask each other.
 impl Program {
-    /// Index and bias of the object at an address.
-    pub(crate) fn object_at(&self, address: u64) -> Option<(u32, u64)> {
-        let found = mapping::at(&self.mappings, address)?;
-        let object = self.objects.get(found.file)?;
-        let bias = mapping::bias(&self.mappings, found, object, address)?;
-        Some((u32::try_from(found.file).ok()?, bias))
-    }
-
     /// Where an object is loaded.
     pub(crate) fn bias_of(&self, object: u32) -> Option<u64> {
         let file = self.objects.get(usize::try_from(object).ok()?)?;
@@ -302,12 +292,8 @@ impl Program {
     fn rust_function(&self, address: u64) -> Option<String> {
         let (object, bias) = self.object_at(address)?;
         let (info, types) = self.debug(object)?;
-        let unit = types.debug.handle(info.unit_at(address.wrapping_sub(bias))?)?;
-        if !types.debug.is_rust(unit) {
-            return None;
-        }
-        let function = types.debug.outline(unit)?.function_at(address.wrapping_sub(bias))?;
-        types.debug.entry(function)?.qualified_name()
+        let function = info.function_at(address.wrapping_sub(bias))?;
+        if types.debug.is_rust(function.die.unit) { function.qualified_name() } else { None }
     }
 
     /// Type and contents of a static member that is declared in a class.

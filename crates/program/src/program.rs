@@ -281,19 +281,28 @@ impl Program {
 
     /// The object that is mapped at `address`, and its bias.
     pub(crate) fn place(&self, address: u64) -> Option<(&ObjectFile, u64)> {
-        let Some(mapping) = mapping::at(&self.mappings, address) else { return self.place_of_zeros(address) };
-        let object = &self.objects[mapping.file];
-        Some((object, mapping::bias(&self.mappings, mapping, object, address)?))
+        let (index, bias) = self.object_at(address)?;
+        Some((self.objects.get(usize::try_from(index).ok()?)?, bias))
+    }
+
+    /// The same, with the index of the object.
+    pub(crate) fn object_at(&self, address: u64) -> Option<(u32, u64)> {
+        let Some(found) = mapping::at(&self.mappings, address) else {
+            return self.object_with_zeros(address);
+        };
+        let bias = mapping::bias(&self.mappings, found, self.objects.get(found.file)?, address)?;
+        Some((u32::try_from(found.file).ok()?, bias))
     }
 
     /// The same for the part of a segment that is zero at first: it follows the part that is mapped from the file.
-    fn place_of_zeros(&self, address: u64) -> Option<(&ObjectFile, u64)> {
+    fn object_with_zeros(&self, address: u64) -> Option<(u32, u64)> {
         let after = self.mappings.partition_point(|mapping| mapping.start <= address);
-        let mapping = self.mappings.get(after.checked_sub(1)?)?;
-        let object = &self.objects[mapping.file];
-        let bias = mapping::bias(&self.mappings, mapping, object, mapping.start)?;
+        let found = self.mappings.get(after.checked_sub(1)?)?;
+        let object = self.objects.get(found.file)?;
+        let bias = mapping::bias(&self.mappings, found, object, found.start)?;
         let in_object = address.wrapping_sub(bias);
-        object.segments().iter().any(|segment| segment.contains(in_object)).then_some((object, bias))
+        let is_inside = object.segments().iter().any(|segment| segment.contains(in_object));
+        is_inside.then_some((u32::try_from(found.file).ok()?, bias))
     }
 
     /// The objects in the order of their first mappings.

@@ -167,7 +167,8 @@ impl<'a> Entry<'a> {
         found
     }
 
-    /// The code of this entry, as addresses of the object; empty ranges are left out.
+    /// The code of this entry, as addresses of the object. Empty ranges are left out, and those at address 0:
+    /// there linkers put what they dropped.
     pub fn ranges(&self) -> Vec<Range> {
         let list = self.attribute(gimli::DW_AT_ranges);
         let Some(list) = list else { return self.single_range().into_iter().collect() };
@@ -175,7 +176,7 @@ impl<'a> Entry<'a> {
         let list = self.debug.dwarf(self.die.unit).attr_ranges(self.unit, list);
         let Ok(Some(mut ranges)) = list else { return found };
         while let Ok(Some(range)) = ranges.next() {
-            if range.begin < range.end {
+            if is_code(&range) {
                 found.push(range);
             }
             if found.len() == MOST_RANGES {
@@ -193,7 +194,7 @@ impl<'a> Entry<'a> {
             }
             size => begin.checked_add(size.udata_value()?)?,
         };
-        (begin < end).then_some(Range { begin, end })
+        Some(Range { begin, end }).filter(is_code)
     }
 
     pub fn covers(&self, address: u64) -> bool {
@@ -204,4 +205,8 @@ impl<'a> Entry<'a> {
         let value = self.attribute(name)?;
         self.debug.dwarf(self.die.unit).attr_address(self.unit, value).ok().flatten()
     }
+}
+
+fn is_code(range: &Range) -> bool {
+    range.begin != 0 && range.begin < range.end
 }

@@ -7,6 +7,7 @@ mod entry;
 mod index;
 mod outline;
 mod rows;
+mod walk;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;

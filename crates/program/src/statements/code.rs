@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::entries::Entry;
 use crate::lines::{self, SourceFrame};
 use crate::statements::clauses::{self, LoopPlace};
-use crate::statements::functions::{self, FunctionCode};
 use crate::statements::{Part, PlacedStmt, Stmt, View, columns};
 
 /// Rows of one function's line table; the largest functions of generated code have tens of thousands.
@@ -18,8 +18,6 @@ const MOST_ROWS: usize = 1 << 20;
 pub(crate) struct CodeTables {
     /// By the start of a range of code; with its end.
     functions: RefCell<BTreeMap<u64, (u64, Rc<FunctionTable>)>>,
-    /// The functions of a unit, by the unit's place.
-    units: RefCell<BTreeMap<usize, Rc<Vec<FunctionCode>>>>,
     /// Each name once.
     names: RefCell<BTreeSet<Arc<str>>>,
 }
@@ -95,33 +93,13 @@ impl View<'_> {
     /// The code of the function at an address, and where inlined code in it begins and ends. What has no
     /// entry in the debug information, as assembly, is as large as its symbol says.
     fn extent(&self, address: u64) -> Option<(Vec<Range<u64>>, Vec<u64>)> {
-        if let Some(unit) = self.info.unit_at(address) {
-            let known = self.functions_of(unit);
-            let holding =
-                known.iter().filter(|code| code.ranges.iter().any(|range| range.contains(&address)));
-            let size = |code: &&FunctionCode| {
-                code.ranges.iter().map(|range| range.end - range.start).fold(0, u64::saturating_add)
-            };
-            if let Some(code) = holding.min_by_key(size) {
-                let bounds = functions::inlined_bounds(&self.info.dwarf, unit, code.entry);
-                return Some((without_overlaps(code.ranges.clone()), bounds));
-            }
+        if let Some(function) = self.info.function_at(address) {
+            return Some((without_overlaps(ranges(&function).collect()), inlined_bounds(&function)));
         }
         let symbol = self.object.symbols().at(self.object, address)?;
         let end = symbol.address.checked_add(symbol.size)?;
         let range = symbol.address..end;
         range.contains(&address).then(|| (Vec::from([range]), Vec::new()))
-    }
-
-    fn functions_of(&self, unit: &functions::Unit) -> Rc<Vec<FunctionCode>> {
-        let key = unit.header.offset().as_debug_info_offset().map_or(usize::MAX, |offset| offset.0);
-        let units = &self.object.statements.code.units;
-        if let Some(known) = units.borrow().get(&key) {
-            return known.clone();
-        }
-        let found = Rc::new(functions::functions(&self.info.dwarf, unit));
-        units.borrow_mut().insert(key, found.clone());
-        found
     }
 
     fn build(&self, ranges: &[Range<u64>], bounds: &[u64]) -> FunctionTable {
@@ -220,6 +198,20 @@ impl View<'_> {
         names.insert(name.clone());
         name
     }
+}
+
+/// Where code that is inlined into a function begins and ends; sorted.
+fn inlined_bounds(function: &Entry<'_>) -> Vec<u64> {
+    let inlined = function.inside(&[gimli::DW_TAG_inlined_subroutine]);
+    let ranges = inlined.flat_map(|(_, call)| ranges(&call).collect::<Vec<_>>());
+    let mut bounds: Vec<u64> = ranges.flat_map(|range| [range.start, range.end]).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    bounds
+}
+
+fn ranges(entry: &Entry<'_>) -> impl Iterator<Item = Range<u64>> {
+    entry.ranges().into_iter().map(|range| range.begin..range.end)
 }
 
 fn without_overlaps(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {

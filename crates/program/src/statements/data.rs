@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use crate::source::SourceFile;
 use crate::statements::initialisers::Declaration;
+use crate::statements::layout;
 use crate::statements::shape::Shape;
-use crate::statements::variables::{AllUnits, Units, Variable};
 use crate::statements::{Part, PlacedStmt, Stmt, View};
+use crate::types::TypeKind;
+use crate::variables::{FixedVariable, fixed_variables};
 
 /// So many variables before an address are asked whether they reach it; real ones do not overlap.
 const MOST_BEFORE: usize = 8;
@@ -20,15 +22,10 @@ const MOST_LISTED: usize = 65_536;
 
 #[derive(Default)]
 pub(crate) struct DataTables {
-    variables: OnceCell<Variables>,
+    /// By address.
+    variables: OnceCell<Vec<FixedVariable>>,
     /// By the variable's place in the list.
     declarations: RefCell<BTreeMap<usize, Rc<Declared>>>,
-}
-
-struct Variables {
-    units: AllUnits,
-    /// By address.
-    list: Vec<Variable>,
 }
 
 /// What a variable is made of and how it was declared.
@@ -73,10 +70,10 @@ impl View<'_> {
         variable: &str,
         element: &str,
     ) -> Option<Range<usize>> {
-        let is_it = |found: &Variable| {
+        let is_it = |found: &FixedVariable| {
             *found.name == *variable && found.file == stmt.file && found.function == stmt.function
         };
-        let index = self.variables().list.iter().position(is_it)?;
+        let index = self.variables().iter().position(is_it)?;
         let declared = self.declared(index)?;
         let Declaration::Initialised(initialiser) = &declared.declaration else { return None };
         let (text, _) = initialiser.of(&declared.shape, &declared.shape.path_named(element)?)?;
@@ -111,7 +108,7 @@ impl View<'_> {
 
     /// The variable that has the byte at an address, and which byte that is.
     fn variable_at(&self, address: u64) -> Option<(usize, u64)> {
-        let list = &self.variables().list;
+        let list = self.variables();
         let after = list.partition_point(|variable| variable.address <= address);
         (0..after).rev().take(MOST_BEFORE).find_map(|index| {
             let offset = address.checked_sub(list.get(index)?.address)?;
@@ -119,16 +116,12 @@ impl View<'_> {
         })
     }
 
-    fn variables(&self) -> &Variables {
-        self.object.statements.data.variables.get_or_init(|| {
-            let units = AllUnits::new(&self.info.dwarf);
-            let list = Units { dwarf: &self.info.dwarf, all: &units }.variables();
-            Variables { units, list }
-        })
+    fn variables(&self) -> &[FixedVariable] {
+        self.object.statements.data.variables.get_or_init(|| fixed_variables(&self.types))
     }
 
-    fn variable(&self, index: usize) -> Option<&Variable> {
-        self.variables().list.get(index)
+    fn variable(&self, index: usize) -> Option<&FixedVariable> {
+        self.variables().get(index)
     }
 
     fn declared(&self, index: usize) -> Option<Rc<Declared>> {
@@ -137,27 +130,41 @@ impl View<'_> {
             return Some(declared.clone());
         }
         let variable = self.variable(index)?;
-        let units = Units { dwarf: &self.info.dwarf, all: &self.variables().units };
-        let shape = units.shape(variable)?;
-        let declaration = self.declaration(&units, variable, &shape);
+        let shape = layout::shape(&self.types, variable.of)?;
+        let declaration = self.declaration(variable, &shape);
         let declared = Rc::new(Declared { shape, declaration });
         known.borrow_mut().insert(index, declared.clone());
         Some(declared)
     }
 
-    fn declaration(&self, units: &Units<'_>, variable: &Variable, shape: &Shape) -> Declaration {
+    fn declaration(&self, variable: &FixedVariable, shape: &Shape) -> Declaration {
         let Some(file) = self.source_of(variable).filter(|file| file.has_c_initialisers()) else {
             return Declaration::Unknown;
         };
         let enumerators = OnceCell::new();
         let value = |name: &str| {
-            let in_unit = enumerators.get_or_init(|| units.enumerators(variable.unit)).get(name).copied();
+            let in_unit = enumerators.get_or_init(|| self.enumerators(variable.unit)).get(name).copied();
             in_unit.or_else(|| file.syntax()?.enumerators(file.content()).get(name).copied())
         };
         Declaration::find(&file, &variable.name, variable.line, shape, &value)
     }
 
-    fn source_of(&self, variable: &Variable) -> Option<Rc<SourceFile>> {
+    /// The enumerators of a unit, by name. No index is negative.
+    fn enumerators(&self, unit: u32) -> BTreeMap<String, u64> {
+        let mut found = BTreeMap::new();
+        let Some(root) = self.types.debug.root(unit) else { return found };
+        for (_, entry) in root.inside(&[gimli::DW_TAG_enumeration_type]) {
+            if let TypeKind::Enum { enumerators, .. } = &self.types.get(self.types.id(entry.die)).kind {
+                let values = enumerators.iter().filter_map(|enumerator| {
+                    Some((enumerator.name.clone(), u64::try_from(enumerator.value).ok()?))
+                });
+                found.extend(values);
+            }
+        }
+        found
+    }
+
+    fn source_of(&self, variable: &FixedVariable) -> Option<Rc<SourceFile>> {
         self.sources.file(&variable.file, &self.object.path)
     }
 

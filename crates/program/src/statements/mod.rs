@@ -4,12 +4,11 @@ mod clauses;
 mod code;
 mod columns;
 mod data;
-mod functions;
 mod initialisers;
+mod layout;
 mod shape;
 mod stmt;
 mod text;
-mod variables;
 
 use std::sync::Arc;
 
@@ -21,6 +20,7 @@ use crate::debug_info::DebugInfo;
 use crate::object_file::ObjectFile;
 use crate::program::Program;
 use crate::source::{SourceMap, Sources, Warning};
+use crate::types::Types;
 
 /// What is known of the statements of one object, as it is asked for.
 #[derive(Default)]
@@ -34,6 +34,7 @@ pub(crate) struct Tables {
 pub(crate) struct View<'a> {
     object: &'a ObjectFile,
     info: &'a DebugInfo,
+    types: Types<'a>,
     sources: &'a Sources,
 }
 
@@ -110,12 +111,19 @@ impl Program {
     }
 
     fn view(&self, address: u64) -> Option<(View<'_>, u64)> {
-        let (object, bias) = self.place(address)?;
-        let Some(info) = object.debug_info() else {
+        let (index, bias) = self.object_at(address)?;
+        let view = self.view_of_object(index);
+        if view.is_none() {
+            let (object, _) = self.place(address)?;
             self.sources.warn(Warning::NoDebugInfo { object: object.path.clone() });
-            return None;
-        };
-        Some((View { object, info, sources: &self.sources }, bias))
+        }
+        Some((view?, bias))
+    }
+
+    fn view_of_object(&self, index: u32) -> Option<View<'_>> {
+        let (info, types) = self.debug(index)?;
+        let object = self.objects.get(usize::try_from(index).ok()?)?;
+        Some(View { object, info, types, sources: &self.sources })
     }
 }
 

@@ -27,8 +27,8 @@ impl Program {
     }
 
     fn view_of(&self, stmt: &Stmt) -> Option<View<'_>> {
-        let object = self.objects_by_address().find(|object| object.path == stmt.object)?;
-        Some(View { object, info: object.debug_info()?, sources: &self.sources })
+        let index = self.objects.iter().position(|object| object.path == stmt.object)?;
+        self.view_of_object(u32::try_from(index).ok()?)
     }
 }
 

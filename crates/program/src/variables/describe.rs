@@ -34,11 +34,9 @@ pub struct Described {
 }
 
 /// All blocks of a function, each before those inside of it.
-pub(crate) fn blocks(types: &Types<'_>, function: Die, bias: u64) -> Vec<Block> {
+pub(crate) fn blocks(types: &Types<'_>, function: &Entry<'_>, bias: u64) -> Vec<Block> {
     let mut found = Vec::new();
-    if let Some(entry) = types.debug.entry(function) {
-        block(types, &entry, function, bias, 0, &mut found);
-    }
+    block(types, function, function.die, bias, 0, &mut found);
     found
 }
 

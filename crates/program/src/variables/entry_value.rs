@@ -40,9 +40,7 @@ impl Evaluator<'_> {
         let (index, bias) = self.program.object_at(caller.lookup).ok_or_else(unknown)?;
         let (info, types) = self.program.debug(index).ok_or_else(unknown)?;
         let address = caller.lookup.wrapping_sub(bias);
-        let unit = info.unit_at(address).and_then(|unit| types.debug.handle(unit)).ok_or_else(unknown)?;
-        let function = types.debug.outline(unit).and_then(|outline| outline.function_at(address));
-        let function = function.and_then(|die| types.debug.entry(die)).ok_or_else(unknown)?;
+        let function = info.function_at(address).ok_or_else(unknown)?;
         let returns_to = caller.address.wrapping_sub(bias);
         let site = call_site(&function, returns_to, 0).ok_or_else(unknown)?;
         let evaluator = Evaluator {

@@ -3,6 +3,7 @@
 mod describe;
 mod entry_value;
 mod evaluate;
+mod fixed;
 mod globals;
 mod place;
 mod scopes;
@@ -10,6 +11,7 @@ mod scopes;
 pub(crate) use describe::blocks;
 pub use describe::{Block, Described};
 pub(crate) use evaluate::Evaluator;
+pub(crate) use fixed::{FixedVariable, fixed_variables};
 pub(crate) use globals::global;
 pub use place::{Piece, Place, Reason};
 pub(crate) use scopes::calls;

@@ -1,7 +1,6 @@
 //! The functions and blocks around an instruction, with the variables that each declares.
 
-use gimli::Operation;
-
+use super::fixed::fixed_address;
 use super::{Call, Scope, Variable, VariableKind};
 use crate::debug_info::DebugInfo;
 use crate::entries::{DEEPEST, Die, Entry};
@@ -14,9 +13,7 @@ const MOST_VARIABLES: usize = 1 << 16;
 /// The functions at an address of the object, innermost first; empty without debug information.
 pub(crate) fn calls(info: &DebugInfo, types: &Types<'_>, address: u64) -> Vec<Call> {
     let debug = types.debug;
-    let found = info.unit_at(address).and_then(|unit| debug.handle(unit));
-    let function = found.and_then(|unit| debug.outline(unit)?.function_at(address));
-    let Some(function) = function.and_then(|die| debug.entry(die)) else { return Vec::new() };
+    let Some(function) = info.function_at(address) else { return Vec::new() };
     let mut walk = Walk { types, address, function: function.die, calls: Vec::new(), count: 0 };
     walk.calls.push(call(&function, false));
     walk.enter(&function, 0);
@@ -127,7 +124,7 @@ impl<'a> Walk<'a> {
         self.count += 1;
         let kind = match entry.tag() {
             gimli::DW_TAG_formal_parameter => VariableKind::Parameter,
-            _ if chain.iter().any(has_address) => VariableKind::FunctionStatic,
+            _ if chain.iter().any(|entry| fixed_address(entry).is_some()) => VariableKind::FunctionStatic,
             _ => VariableKind::Local,
         };
         scope.variables.push(Variable {
@@ -175,16 +172,4 @@ fn is_without_code(entry: &Entry<'_>) -> bool {
 pub(super) fn line(chain: &[Entry<'_>]) -> Option<u32> {
     let line = chain.iter().find_map(|entry| entry.unsigned(gimli::DW_AT_decl_line))?;
     u32::try_from(line).ok().filter(|line| *line != 0)
-}
-
-/// Whether the location is a fixed address.
-fn has_address(entry: &Entry<'_>) -> bool {
-    let Some(gimli::AttributeValue::Exprloc(expression)) = entry.attribute(gimli::DW_AT_location) else {
-        return false;
-    };
-    let mut operations = expression.operations(entry.unit.encoding());
-    let first = operations.next();
-    let is_address = matches!(first, Ok(Some(Operation::Address { .. } | Operation::AddressIndex { .. })));
-    // What follows would make a value of the address.
-    is_address && matches!(operations.next(), Ok(None))
 }
