@@ -20,6 +20,11 @@ impl Observer for Told {
     fn instruction(&mut self, time: Time, address: u64, _: &[Op], _: &Cpu) {
         self.0.push((time.0, address, Vec::new()));
     }
+    fn op(&mut self, op: &Op, cpu: &Cpu) {
+        if let (Op::Select { condition, .. }, Some((_, _, words))) = (op, self.0.last_mut()) {
+            words.push(cpu.get(*condition));
+        }
+    }
     fn load(&mut self, address: u64, _: u64) {
         self.access(address);
     }
@@ -93,6 +98,9 @@ fn program() -> Vec<u8> {
         a.bts(dword_ptr(rbx + 64), ecx)?;
         a.push(qword_ptr(rbx + 8))?;
         a.pop(qword_ptr(rbx + 24))?;
+        a.test(ecx, 4)?;
+        a.cmovz(rdx, rcx)?;
+        a.cmovnz(r8, qword_ptr(rbx + 32))?;
         a.inc(ecx)?;
         a.cmp(ecx, 60)?;
         a.jne(again)?;

@@ -39,8 +39,10 @@ impl Observer for Log {
     }
 
     fn op(&mut self, op: &Op, cpu: &Cpu) {
-        if let Words::Address(address) = self.plan.next(op) {
-            self.push(effective(cpu, &address));
+        match (self.plan.next(op), op) {
+            (Words::Address(address), _) => self.push(effective(cpu, &address)),
+            (Words::Outcome, Op::Select { condition, .. }) => self.push(cpu.get(*condition)),
+            _ => {}
         }
     }
 

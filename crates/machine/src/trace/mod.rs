@@ -10,7 +10,7 @@ mod log;
 mod plan;
 
 pub use log::{Log, MOST_WORDS};
-pub use plan::{Plan, Words, addresses, count};
+pub use plan::{Note, Plan, Words, count, notes};
 
 use crate::block::{Block, CodeSpace};
 use crate::fast::SLICE;

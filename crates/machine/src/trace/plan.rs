@@ -1,7 +1,7 @@
-//! Which words of a trace an instruction has: one for each address that its ops access, three for a string
-//! instruction. Known before it runs, so that only the words themselves have to be kept.
+//! Which words of a trace an instruction has: one for each address that its ops access, one for which side a
+//! conditional move chose, three for a string instruction. Known before it runs, so that only the words themselves have to be kept.
 
-use lift::{Address, Op};
+use lift::{Address, Condition, Op};
 
 /// Words of a string instruction: source, target, and how many elements, negative if downwards.
 pub const STRING_WORDS: usize = 3;
@@ -14,6 +14,8 @@ pub enum Words {
     Address(Address),
     /// The address is that of the op before that accesses memory.
     Same,
+    /// The next word is 1 if the condition held, else 0.
+    Outcome,
     /// The next three.
     String,
 }
@@ -37,6 +39,7 @@ impl Plan {
                 self.last = Some(address);
                 words
             }
+            Op::Select { .. } => Words::Outcome,
             Op::String { .. } => Words::String,
             _ => Words::None,
         };
@@ -55,7 +58,7 @@ impl Words {
     pub fn count(self) -> usize {
         match self {
             Words::None | Words::Same => 0,
-            Words::Address(_) => 1,
+            Words::Address(_) | Words::Outcome => 1,
             Words::String => STRING_WORDS,
         }
     }
@@ -67,24 +70,41 @@ pub fn count(ops: &[Op]) -> usize {
     ops.iter().map(|op| plan.next(op).count()).sum()
 }
 
-/// The addresses of an instruction, if they can all be told before it begins: none is made from what the
-/// instruction computes itself.
-pub fn addresses(ops: &[Op]) -> Option<Vec<Address>> {
+/// A word that can be told before its instruction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    Address(Address),
+    Outcome(Condition),
+}
+
+/// The words of an instruction, if they can all be told before it begins: none is made from what the instruction
+/// computes itself.
+pub fn notes(ops: &[Op]) -> Option<Vec<Note>> {
     let mut plan = Plan::default();
-    let mut addresses = Vec::new();
+    let mut notes = Vec::new();
     for op in ops {
         match plan.next(op) {
             Words::None | Words::Same => {}
             Words::Address(address) => {
-                if [address.segment, address.base, address.index].iter().any(|reg| reg.is_temp())
-                    || address.narrow
-                {
+                let parts = [address.segment, address.base, address.index];
+                if address.narrow || parts.iter().any(|reg| reg.is_temp()) {
                     return None;
                 }
-                addresses.push(address);
+                notes.push(Note::Address(address));
             }
+            Words::Outcome => notes.push(Note::Outcome(tested(ops, op)?)),
             Words::String => return None,
         }
     }
-    Some(addresses)
+    Some(notes)
+}
+
+/// The condition that a conditional move goes by, if the instruction tests it before anything else.
+fn tested(ops: &[Op], select: &Op) -> Option<Condition> {
+    match (ops.first()?, select) {
+        (Op::Test { condition, dst }, Op::Select { condition: chosen_by, .. }) if dst == chosen_by => {
+            Some(*condition)
+        }
+        _ => None,
+    }
 }

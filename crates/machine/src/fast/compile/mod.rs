@@ -13,7 +13,7 @@ use super::handlers as h;
 use super::{Code, Handler};
 use crate::block::Block;
 use crate::observer::Unwatched;
-use crate::trace::{self, Log};
+use crate::trace::{self, Log, Note};
 use lift::{Address, FlagKind, Op, Reg, Repeat, Size};
 
 /// The codes of a block and, for each, the index of the instruction that it begins with. With `tracing`, they
@@ -100,14 +100,16 @@ fn at(address: &Address, code: Code) -> Code {
     }
 }
 
-/// Codes that note the addresses of an instruction; `None` if it has to do that itself.
+/// Codes that note the words of an instruction; `None` if it has to do that itself.
 fn notes(ops: &[Op]) -> Option<Vec<Code>> {
-    let addresses = trace::addresses(ops)?;
-    addresses.iter().map(|address| Some(at(address, code(note(address)?)))).collect()
+    trace::notes(ops)?.iter().map(note).collect()
 }
 
-fn note(address: &Address) -> Option<Handler> {
-    Some(by_mode!(address, Size::B8, M => h::note_address::<M>))
+fn note(note: &Note) -> Option<Code> {
+    Some(match note {
+        Note::Address(address) => at(address, code(by_mode!(address, Size::B8, M => h::note_address::<M>))),
+        Note::Outcome(condition) => code(by_condition!(*condition, D => h::note_outcome::<D>)),
+    })
 }
 
 /// Makes a code that runs the ops themselves.

@@ -330,6 +330,16 @@ handler! {
     }
 }
 
+handler! {
+    /// Notes whether a condition holds, for the conditional move that follows.
+    note_outcome<D: Decision>(core, code, at, left) {
+        let holds = core.cpu.flag_record().holds(D::CONDITION);
+        // SAFETY: as above.
+        unsafe { note_word(core, holds as u64) };
+        let _ = code;
+    }
+}
+
 /// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.
 pub unsafe fn refuse(core: &mut Core, at: *const Code, left: u64) {
     bail(core, at, left)
