@@ -10,6 +10,7 @@ mod op;
 mod print;
 mod reg;
 mod slots;
+mod sources;
 pub mod vector;
 
 pub use describe::{Description, describe};
@@ -17,6 +18,7 @@ pub use effects::{Effects, FXSAVE_BYTES, FXSAVE_WRITTEN};
 pub use lift::{Decoded, decode, goes_on, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
+pub use sources::{Bytes, Sources, WHOLE, low};
 pub use vector::VectorOp;
 
 /// Longest x86 instruction, in bytes.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time};
+use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time, Trace};
 
 use crate::clock;
 use crate::fs::{Credentials, FileSystem, InputFile, Pieces, Setup, StandardStreams, Timestamp};
@@ -127,6 +127,15 @@ impl Process {
 
     /// Runs until the time has come or the process ends. A process that has ended stays as it is.
     pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Exit {
+        self.run_by(|machine| machine.run(until, observer))
+    }
+
+    /// The same with a trace of what the machine does; the kernel's part is not in it.
+    pub fn run_traced(&mut self, until: Time, trace: &mut Trace) -> Exit {
+        self.run_by(|machine| machine.run_traced(until, trace))
+    }
+
+    fn run_by(&mut self, mut run: impl FnMut(&mut Machine) -> Stop) -> Exit {
         loop {
             if let Some(exit) = &self.kernel.ended {
                 return exit.clone();
@@ -138,7 +147,7 @@ impl Process {
                 }
                 continue;
             }
-            match self.machine.run(until, observer) {
+            match run(&mut self.machine) {
                 Stop::Until => return Exit::Until,
                 Stop::Syscall => self.kernel.syscall(&mut self.machine),
                 Stop::Fault(fault) => self.kernel.ended = Some(self.fatal(fault)),

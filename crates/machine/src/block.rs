@@ -10,11 +10,13 @@
 
 use crate::fast::{self, Codes};
 use crate::intervention::Edit;
+use crate::trace;
 use crate::{Memory, PAGE_SIZE};
 use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
 use std::collections::HashMap;
-use std::sync::RwLock;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// Longest block, in instructions. Short enough that a budget is rarely cut within one.
 const MAX_INSTRUCTIONS: usize = 64;
@@ -29,6 +31,8 @@ pub struct Block {
     pub end: u64,
     /// How many instructions it has.
     pub length: u64,
+    /// How many words they have in a trace.
+    words: usize,
     pub instructions: Box<[Instruction]>,
     ops: Box<[Op]>,
     pub codes: Codes,
@@ -41,6 +45,8 @@ pub struct Block {
 #[derive(Clone, Copy)]
 pub struct Instruction {
     pub address: u64,
+    /// How many words it has in a trace.
+    pub words: u16,
     first_op: u32,
     end_op: u32,
 }
@@ -54,6 +60,16 @@ unsafe impl Sync for Block {}
 impl Block {
     pub fn ops_of(&self, instruction: &Instruction) -> &[Op] {
         self.ops.get(instruction.first_op as usize..instruction.end_op as usize).unwrap_or(&[])
+    }
+
+    /// How many words these instructions have in a trace.
+    pub fn words_of(&self, instructions: &Range<usize>) -> usize {
+        let whole = instructions.len() as u64 == self.length;
+        if whole {
+            return self.words;
+        }
+        let some = self.instructions.get(instructions.clone()).unwrap_or(&[]);
+        some.iter().map(|instruction| instruction.words as usize).sum()
     }
 
     /// Bytes that it takes.
@@ -76,6 +92,10 @@ pub struct CodeSpace {
     size: AtomicUsize,
     /// Non-empty only in the private space of a diversion.
     edits: Edits,
+    /// Whether its blocks write a trace.
+    tracing: bool,
+    /// The space of the same code whose blocks write a trace.
+    traced: OnceLock<Arc<CodeSpace>>,
 }
 
 /// Why there is no block at an address.
@@ -89,6 +109,22 @@ pub enum NoBlock {
 impl CodeSpace {
     pub fn with_edits(edits: Edits) -> CodeSpace {
         CodeSpace { edits, ..CodeSpace::default() }
+    }
+
+    /// An empty space with the same edits.
+    pub fn another(&self) -> CodeSpace {
+        CodeSpace { edits: self.edits.clone(), tracing: self.tracing, ..CodeSpace::default() }
+    }
+
+    /// The space of the same code whose blocks write a trace.
+    pub fn traced(&self) -> Arc<CodeSpace> {
+        let make = || Arc::new(CodeSpace { tracing: true, ..self.another() });
+        Arc::clone(self.traced.get_or_init(make))
+    }
+
+    /// An empty space with the same edits, whose blocks write no trace.
+    pub fn untraced(&self) -> CodeSpace {
+        CodeSpace { tracing: false, ..self.another() }
     }
 
     pub fn edits(&self) -> &Edits {
@@ -110,7 +146,7 @@ impl CodeSpace {
         if self.size.load(Relaxed) >= MAX_SPACE {
             return Err(NoBlock::Full);
         }
-        let block = lift_block(address, memory, &self.edits)?;
+        let block = lift_block(address, memory, &self.edits, self.tracing)?;
         self.size.fetch_add(block.size(), Relaxed);
         // A poisoned lock means that another thread panicked between two complete states.
         let mut blocks = self.blocks.write().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -119,7 +155,7 @@ impl CodeSpace {
 }
 
 /// Fetches and lifts from `address` to the first control transfer.
-fn lift_block(address: u64, memory: &Memory, edits: &Edits) -> Result<Box<Block>, NoBlock> {
+fn lift_block(address: u64, memory: &Memory, edits: &Edits, tracing: bool) -> Result<Box<Block>, NoBlock> {
     let mut ops = Vec::new();
     let mut instructions = Vec::new();
     let mut at = address;
@@ -127,13 +163,19 @@ fn lift_block(address: u64, memory: &Memory, edits: &Edits) -> Result<Box<Block>
         let first_op = ops.len();
         let Some(length) = lift_one(at, memory, edits, &mut ops, instructions.is_empty())? else { break };
         let ends = ops[first_op..].iter().any(Op::ends_block);
-        instructions.push(Instruction { address: at, first_op: first_op as u32, end_op: ops.len() as u32 });
+        let words = trace::count(&ops[first_op..]) as u16;
+        instructions.push(Instruction {
+            address: at,
+            words,
+            first_op: first_op as u32,
+            end_op: ops.len() as u32,
+        });
         at = at.wrapping_add(length);
         if ends {
             break;
         }
     }
-    Ok(assemble(address, at, instructions, ops))
+    Ok(assemble(address, at, instructions, ops, tracing))
 }
 
 /// Appends one instruction and says how long it is. An instruction that cannot be fetched ends the block
@@ -166,7 +208,7 @@ fn lift_one(
     }
 }
 
-fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) -> Box<Block> {
+fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>, tracing: bool) -> Box<Block> {
     let targets = match ops.last() {
         Some(&Op::Branch { taken, not_taken, .. }) => [not_taken, taken],
         Some(&Op::Jump { target: lift::Value::Const(target) })
@@ -177,13 +219,14 @@ fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>) 
         start,
         end,
         length: instructions.len() as u64,
+        words: instructions.iter().map(|instruction| instruction.words as usize).sum(),
         instructions: instructions.into(),
         ops: ops.into(),
         codes: Codes::new(Vec::new(), 0, std::ptr::null()),
         origins: Box::default(),
         targets,
     });
-    let (code, origins) = fast::compile(&block);
+    let (code, origins) = fast::compile(&block, tracing);
     block.codes = Codes::new(code, block.length, &raw const *block);
     block.origins = origins.into();
     block

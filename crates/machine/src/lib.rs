@@ -12,6 +12,7 @@ mod intervention;
 mod machine;
 pub(crate) mod memory;
 mod observer;
+mod trace;
 mod values;
 pub mod vector;
 
@@ -25,3 +26,4 @@ pub use memory::{
     Access, AccessFault, Backing, Cause, CodeChange, Memory, PAGE_SIZE, Permissions, Region, Scalar,
 };
 pub use observer::{Observer, Unwatched};
+pub use trace::{Executed, Pass, Plan, Trace, Words};

@@ -7,7 +7,8 @@ use crate::fast::{Code, Exit, JumpCache, SLICE};
 use crate::fault::{Fault, FaultKind, Stop, Unsupported};
 use crate::intervention::{Action, Intervention};
 use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
-use crate::observer::{Observer, Unwatched};
+use crate::observer::Observer;
+use crate::trace::{Cursor, Log, Trace};
 use lift::Reg;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Core {
     pub(crate) exit: Exit,
     /// What the fast executor left of its slice.
     pub(crate) left: u64,
+    /// Where it writes a trace, if it does.
+    pub(crate) trace: Cursor,
     pub memory: Memory,
     pub(crate) jumps: JumpCache,
 }
@@ -76,7 +79,7 @@ impl Machine {
         // Else both sides would leave their space, each for one of its own.
         self.follow_code_changes();
         let space = match self.private {
-            true => Arc::new(CodeSpace::with_edits(self.space.edits().clone())),
+            true => Arc::new(self.space.another()),
             false => Arc::clone(&self.space),
         };
         Machine {
@@ -100,13 +103,28 @@ impl Machine {
             Intervention::Always(address, edit) => {
                 let mut edits: Edits = self.space.edits().clone();
                 edits.insert(address, edit);
-                self.enter_space(CodeSpace::with_edits(edits));
+                self.enter_space(Arc::new(CodeSpace::with_edits(edits)));
             }
         }
     }
 
     /// Runs until `until`, a system call, or something that cannot go on.
     pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Stop {
+        self.run_with(until, &mut Watched(observer))
+    }
+
+    /// Runs as nobody watches, and adds to `trace` what is done.
+    pub fn run_traced(&mut self, until: Time, trace: &mut Trace) -> Stop {
+        self.follow_code_changes();
+        let (plain, traced) = (Arc::clone(&self.space), self.space.traced());
+        self.enter_space(Arc::clone(&traced));
+        let stop = self.run_with(until, trace);
+        let same = Arc::ptr_eq(&self.space, &traced);
+        self.enter_space(if same { plain } else { Arc::new(self.space.untraced()) });
+        stop
+    }
+
+    fn run_with<C: Company>(&mut self, until: Time, company: &mut C) -> Stop {
         loop {
             // What is due now waits until the run goes on: a force would be lost otherwise.
             if self.time >= until {
@@ -122,11 +140,11 @@ impl Machine {
                 None => until,
             };
             let stop = if force.is_some() {
-                self.step(observer, force)
-            } else if O::WATCHES {
-                self.run_watched(limit, observer)
+                self.step(company, force)
+            } else if C::WATCHES {
+                self.run_watched(limit, company)
             } else {
-                self.run_fast(limit)
+                self.run_fast(limit, company)
             };
             if let Some(stop) = stop {
                 return stop;
@@ -149,8 +167,8 @@ impl Machine {
         hash
     }
 
-    fn enter_space(&mut self, space: CodeSpace) {
-        self.space = Arc::new(space);
+    fn enter_space(&mut self, space: Arc<CodeSpace>) {
+        self.space = space;
         self.core.jumps.clear();
     }
 
@@ -162,7 +180,7 @@ impl Machine {
         };
         if leave {
             self.private = false;
-            self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+            self.enter_space(Arc::new(self.space.another()));
         }
     }
 
@@ -194,7 +212,7 @@ impl Machine {
             Ok(block) => block,
             Err(NoBlock::Unfetchable(address)) => return Err(self.unfetchable(address)),
             Err(NoBlock::Full) => {
-                self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+                self.enter_space(Arc::new(self.space.another()));
                 return self.block();
             }
         };
@@ -203,7 +221,7 @@ impl Machine {
         let writable: Vec<u64> = pages.filter(|&page| self.is_writable(page)).collect();
         if !writable.is_empty() && !self.private {
             self.private = true;
-            self.enter_space(CodeSpace::with_edits(self.space.edits().clone()));
+            self.enter_space(Arc::new(self.space.another()));
             return self.block();
         }
         for page in writable {
@@ -229,16 +247,16 @@ impl Machine {
     }
 
     /// One instruction, by the reference executor.
-    fn step<O: Observer>(&mut self, observer: &mut O, force: Option<Force>) -> Option<Stop> {
+    fn step<C: Company>(&mut self, company: &mut C, force: Option<Force>) -> Option<Stop> {
         let block = match self.block() {
             Ok(block) => block,
             Err(stop) => return Some(stop),
         };
         // SAFETY: as above.
-        self.run_instructions(unsafe { &*block }, 0, 1, observer, force)
+        company.run_instructions(self, unsafe { &*block }, 0, 1, force)
     }
 
-    fn run_watched<O: Observer>(&mut self, limit: Time, observer: &mut O) -> Option<Stop> {
+    fn run_watched<C: Company>(&mut self, limit: Time, company: &mut C) -> Option<Stop> {
         while self.time < limit {
             let block = match self.block() {
                 Ok(block) => block,
@@ -247,7 +265,7 @@ impl Machine {
             // SAFETY: as above.
             let block = unsafe { &*block };
             let count = (limit.0 - self.time.0).min(block.instructions.len() as u64) as usize;
-            if let Some(stop) = self.run_instructions(block, 0, count, observer, None) {
+            if let Some(stop) = company.run_instructions(self, block, 0, count, None) {
                 return Some(stop);
             }
             self.follow_code_changes();
@@ -320,7 +338,7 @@ impl Machine {
     }
 
     /// Runs by the fast executor. It only ever stops between instructions.
-    fn run_fast(&mut self, limit: Time) -> Option<Stop> {
+    fn run_fast<C: Company>(&mut self, limit: Time, company: &mut C) -> Option<Stop> {
         let mut block = match self.block() {
             Ok(block) => block,
             Err(stop) => return Some(stop),
@@ -331,15 +349,17 @@ impl Machine {
             let left = limit.0 - self.time.0;
             if left < entered.length {
                 self.core.cpu.rip = entered.start;
-                return self.run_instructions(entered, 0, left as usize, &mut Unwatched, None);
+                return company.run_instructions(self, entered, 0, left as usize, None);
             }
             let slice = left.min(SLICE);
+            company.before_slice(self);
             self.core.run_code(entered, slice);
             self.time.0 += slice - self.core.left;
+            company.after_slice(self);
             let current = block_of(self.core.current);
             block = match self.core.exit {
                 Exit::Slice(header) => block_of(header),
-                Exit::Bail(code) => return self.leave_block(current, code),
+                Exit::Bail(code) => return self.leave_block(current, code, company),
                 Exit::Indirect => match self.block() {
                     Ok(block) => block,
                     Err(stop) => return Some(stop),
@@ -370,13 +390,107 @@ impl Machine {
     }
 
     /// A handler gave up before an instruction: that one is done by the reference executor.
-    fn leave_block(&mut self, block: *const Block, code: *const Code) -> Option<Stop> {
+    fn leave_block<C: Company>(
+        &mut self,
+        block: *const Block,
+        code: *const Code,
+        company: &mut C,
+    ) -> Option<Stop> {
         // SAFETY: the block is of this machine's space, and `code` is one of its codes, after the header.
         let (block, index) = unsafe { (&*block, code.offset_from((*block).codes.header()) as usize - 1) };
         let origin = block.origins.get(index).copied().unwrap_or(0) as usize;
         // The block was counted as a whole.
         self.time.0 -= block.length - origin as u64;
-        self.run_instructions(block, origin, 1, &mut Unwatched, None)
+        company.cut(self.time, block, index);
+        company.run_instructions(self, block, origin, 1, None)
+    }
+}
+
+/// Who goes along with a run: an observer, or a trace.
+trait Company {
+    /// Whether the fast executor cannot be used.
+    const WATCHES: bool;
+
+    /// The fast executor is about to run a slice.
+    fn before_slice(&mut self, _machine: &mut Machine) {}
+    /// It has run it.
+    fn after_slice(&mut self, _machine: &mut Machine) {}
+    /// It has left the last block before the code at `index`.
+    fn cut(&mut self, _now: Time, _block: &Block, _index: usize) {}
+    /// See [`Machine::run_instructions`].
+    fn run_instructions(
+        &mut self,
+        machine: &mut Machine,
+        block: &Block,
+        first: usize,
+        count: usize,
+        force: Option<Force>,
+    ) -> Option<Stop>;
+}
+
+struct Watched<'a, O>(&'a mut O);
+
+impl<O: Observer> Company for Watched<'_, O> {
+    const WATCHES: bool = O::WATCHES;
+
+    fn run_instructions(
+        &mut self,
+        machine: &mut Machine,
+        block: &Block,
+        first: usize,
+        count: usize,
+        force: Option<Force>,
+    ) -> Option<Stop> {
+        machine.run_instructions(block, first, count, self.0, force)
+    }
+}
+
+impl Company for Trace {
+    const WATCHES: bool = false;
+
+    fn before_slice(&mut self, machine: &mut Machine) {
+        self.enter(&machine.space, machine.time);
+        self.lend(&mut machine.core);
+    }
+
+    fn after_slice(&mut self, machine: &mut Machine) {
+        self.take_back(&mut machine.core, machine.time);
+    }
+
+    fn cut(&mut self, now: Time, block: &Block, index: usize) {
+        let origin = block.origins.get(index).copied().unwrap_or(0);
+        // Codes of the same instruction before it have noted its words. The first of all notes the pass.
+        let before = block.origins.get(1..index).unwrap_or(&[]);
+        let noted = before.iter().rev().take_while(|&&other| other == origin).count();
+        self.cut(block, origin as usize, noted, now);
+    }
+
+    /// Instruction by instruction, so that each has a log of its own.
+    fn run_instructions(
+        &mut self,
+        machine: &mut Machine,
+        block: &Block,
+        first: usize,
+        count: usize,
+        force: Option<Force>,
+    ) -> Option<Stop> {
+        self.enter(&machine.space, machine.time);
+        for index in first..(first + count).min(block.instructions.len()) {
+            let before = machine.time;
+            let mut log = Log::default();
+            let stop = machine.run_instructions(block, index, 1, &mut log, force);
+            if machine.time > before {
+                self.note(block, index, &log, machine.time);
+            }
+            let next = block.instructions.get(index + 1).map(|next| next.address);
+            let goes_on = stop.is_none()
+                && next == Some(machine.core.cpu.rip)
+                && machine.core.memory.code_change() == CodeChange::None;
+            if !goes_on {
+                return stop;
+            }
+        }
+        None
     }
 }
 
@@ -407,6 +521,7 @@ impl Core {
             current: std::ptr::null(),
             exit: Exit::Indirect,
             left: 0,
+            trace: Cursor::NONE,
         })
     }
 
@@ -415,8 +530,8 @@ impl Core {
     fn fork(&self) -> Box<Core> {
         let mut place = Box::<Core>::new_zeroed();
         let core = place.as_mut_ptr();
-        // SAFETY: `core` is valid for writes and zeroed, which is what the two caches ask for; `current` is null
-        // and `left` 0 by that; all other fields are written here.
+        // SAFETY: `core` is valid for writes and zeroed, which is what the two caches ask for; `current` and
+        // `trace` are null and `left` is 0 by that; all other fields are written here.
         unsafe {
             (&raw mut (*core).cpu).write(self.cpu.clone());
             (&raw mut (*core).exit).write(Exit::Indirect);

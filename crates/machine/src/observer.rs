@@ -9,6 +9,9 @@ pub trait Observer {
     /// Whether anything is called at all. A run with an observer that doesn't watch uses the
     /// fast executor.
     const WATCHES: bool = true;
+    /// Whether `load` and `store` are called for each element of a string instruction. If not, only `string`
+    /// tells of them, and long ones take less time.
+    const EACH_ELEMENT: bool = true;
 
     /// Before an instruction; `cpu` is the state before it.
     fn instruction(&mut self, _time: Time, _address: u64, _ops: &[Op], _cpu: &Cpu) {}
@@ -18,6 +21,9 @@ pub trait Observer {
     fn load(&mut self, _address: u64, _bytes: u64) {}
     /// Memory was written.
     fn store(&mut self, _address: u64, _bytes: u64) {}
+    /// A string instruction did so many elements from these addresses on; if negative, towards lower ones.
+    /// Which of the two addresses it used depends on its kind.
+    fn string(&mut self, _source: u64, _target: u64, _elements: i64) {}
     /// A condition was used, by a jump, a set or a move.
     fn condition(&mut self, _time: Time, _address: u64, _holds: bool) {}
     fn call(&mut self, _time: Time, _target: u64, _return_address: u64) {}
@@ -27,6 +33,7 @@ pub trait Observer {
 }
 
 /// Nobody watches.
+#[derive(Default)]
 pub struct Unwatched;
 
 impl Observer for Unwatched {

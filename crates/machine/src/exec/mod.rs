@@ -4,5 +4,5 @@ mod helpers;
 pub mod reference;
 mod strings;
 
-pub use reference::{Context, Flow, Force, execute_instruction};
+pub use reference::{Context, Flow, Force, effective, execute_instruction};
 pub use strings::MOST_ELEMENTS;

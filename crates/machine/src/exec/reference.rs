@@ -6,7 +6,7 @@ use crate::fault::FaultKind;
 use crate::observer::Observer;
 use crate::values;
 use crate::vector;
-use crate::{AccessFault, Core, Time, flags};
+use crate::{AccessFault, Core, Cpu, Time, flags};
 use lift::vector::{VectorOperand, VectorResult};
 use lift::{Address, Op, Reg, Size, Trap, Value, VectorOp};
 
@@ -82,8 +82,7 @@ fn value(core: &Core, value: Value) -> u64 {
 
 /// The effective address of a memory operand.
 #[inline(always)]
-pub fn effective(core: &Core, address: &Address) -> u64 {
-    let cpu = &core.cpu;
+pub fn effective(cpu: &Cpu, address: &Address) -> u64 {
     let offset = cpu
         .get(address.base)
         .wrapping_add(cpu.get(address.index) << address.shift)
@@ -130,16 +129,16 @@ fn execute<O: Observer>(
             core.cpu.set(remainder, r);
         }
         Op::Lea { size, dst, address } => {
-            let result = effective(core, &address) & size.mask();
+            let result = effective(&core.cpu, &address) & size.mask();
             core.cpu.set(dst, result);
         }
         Op::Load { size, dst, address } => {
-            let at = effective(core, &address);
+            let at = effective(&core.cpu, &address);
             let loaded = load(core, size, at, cx)?;
             core.cpu.set(dst, loaded);
         }
         Op::Store { size, src, address } => {
-            let at = effective(core, &address);
+            let at = effective(&core.cpu, &address);
             let src = value(core, src);
             store(core, size, at, src, cx)?;
         }
@@ -187,12 +186,17 @@ fn execute<O: Observer>(
         Op::Vector { op, dst, a, b, imm } => vector_op(core, op, dst, a, b, imm)?,
         Op::String { kind, size, repeat, segment, narrow } => {
             let instruction = strings::Instruction { kind, size, repeat, segment, narrow };
-            if !strings::execute(core, instruction, cx.observer)? {
+            let before = O::WATCHES.then(|| strings::Ends::of(core, instruction));
+            let complete = strings::execute(core, instruction, cx.observer)?;
+            if let Some(before) = before {
+                cx.observer.string(before.source, before.target, before.elements_until(core, instruction));
+            }
+            if !complete {
                 return Ok(Flow::Again);
             }
         }
         Op::Helper { helper, address } => {
-            let at = effective(core, &address);
+            let at = effective(&core.cpu, &address);
             helpers::execute(core, helper, at, cx)?;
         }
         Op::CheckMxcsr { src } => {
@@ -242,7 +246,7 @@ pub fn fault_kind(fault: AccessFault) -> FaultKind {
 }
 
 fn aligned_address(core: &Core, address: &Address, aligned: bool) -> Result<u64, FaultKind> {
-    let at = effective(core, address);
+    let at = effective(&core.cpu, address);
     if aligned && !at.is_multiple_of(16) {
         return Err(FaultKind::GeneralProtection);
     }

@@ -20,6 +20,30 @@ pub struct Instruction {
     pub narrow: bool,
 }
 
+/// Where a string instruction is.
+pub struct Ends {
+    pub source: u64,
+    pub target: u64,
+}
+
+impl Ends {
+    pub fn of(core: &Core, i: Instruction) -> Ends {
+        let source = pointer(core, i, Reg::RSI).wrapping_add(core.cpu.get(i.segment));
+        Ends { source, target: pointer(core, i, Reg::RDI) }
+    }
+
+    /// How many elements were done since: negative if towards lower addresses.
+    pub fn elements_until(&self, core: &Core, i: Instruction) -> i64 {
+        let now = Ends::of(core, i);
+        let moved = match i.kind {
+            StringKind::Load => now.source.wrapping_sub(self.source),
+            _ => now.target.wrapping_sub(self.target),
+        };
+        let moved = if i.narrow { moved as i32 as i64 } else { moved as i64 };
+        moved / i.size.bytes() as i64
+    }
+}
+
 /// A count register can ask for more elements than anybody can wait for. So many are done at a time; then the
 /// instruction is interrupted, as the processor may do at any element, and begins again with what is left.
 pub const MOST_ELEMENTS: u64 = 1 << 20;
@@ -45,7 +69,7 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
             core.cpu.set_flag_record(flags);
             return Ok(false);
         }
-        if !O::WATCHES
+        if !(O::WATCHES && O::EACH_ELEMENT)
             && let Some(done) = stretch(core, i, count(core, i).min(left).min(reach))
         {
             left -= done;
@@ -172,8 +196,7 @@ fn advance(core: &mut Core, i: Instruction, reg: Reg) {
 /// Does one element; for scans and comparisons, whether the two sides were equal.
 fn element<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
     let size = i.size;
-    let source = pointer(core, i, Reg::RSI).wrapping_add(core.cpu.get(i.segment));
-    let target = pointer(core, i, Reg::RDI);
+    let Ends { source, target } = Ends::of(core, i);
     let mut equal = true;
     match i.kind {
         StringKind::Move => {
@@ -217,7 +240,7 @@ fn compare(core: &mut Core, size: Size, a: u64, b: u64) -> bool {
 
 fn read<O: Observer>(core: &mut Core, size: Size, at: u64, observer: &mut O) -> Result<u64, FaultKind> {
     let value = load_unwatched(core, size, at)?;
-    if O::WATCHES {
+    if O::WATCHES && O::EACH_ELEMENT {
         observer.load(at, size.bytes());
     }
     Ok(value)
@@ -231,7 +254,7 @@ fn write<O: Observer>(
     observer: &mut O,
 ) -> Result<(), FaultKind> {
     store_unwatched(core, size, at, value)?;
-    if O::WATCHES {
+    if O::WATCHES && O::EACH_ELEMENT {
         observer.store(at, size.bytes());
     }
     Ok(())

@@ -19,6 +19,8 @@ pub(crate) mod random;
 mod shape;
 #[cfg(test)]
 mod slots;
+#[cfg(test)]
+mod sources;
 mod state;
 mod undefined;
 

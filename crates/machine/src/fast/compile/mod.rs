@@ -7,35 +7,51 @@ mod movement;
 mod select;
 mod vector;
 
+use select::*;
+
 use super::handlers as h;
 use super::{Code, Handler};
 use crate::block::Block;
+use crate::observer::Unwatched;
+use crate::trace::{self, Log, Note};
 use lift::{Address, FlagKind, Op, Reg, Repeat, Size};
 
-/// The codes of a block and, for each, the index of the instruction that it begins with.
-pub fn compile(block: &Block) -> (Vec<Code>, Vec<u16>) {
+/// The codes of a block and, for each, the index of the instruction that it begins with. With `tracing`, they
+/// write a trace.
+pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
     let mut codes = Vec::with_capacity(block.instructions.len() + 1);
     let mut origins = Vec::with_capacity(block.instructions.len() + 1);
     let mut index = 0;
     let mut ended = false;
     let mut flags = None;
+    if tracing {
+        codes.push(Code { imm: std::ptr::from_ref(block) as usize as u64, ..code(h::note_pass) });
+        origins.push(0);
+    }
     while let Some(instruction) = block.instructions.get(index) {
         let ops = block.ops_of(instruction);
         let next = block.instructions.get(index + 1).map(|next| block.ops_of(next));
-        if let Some(code) = next.and_then(|next| compare::with_branch(ops, next)) {
+        let notes = if tracing { notes(ops) } else { Some(Vec::new()) };
+        let fused = next.and_then(|next| compare::with_branch(ops, next));
+        let pattern = || {
+            flags
+                .and_then(|flags| control::branch_after(flags, ops))
+                .or_else(|| control::control(ops))
+                .or_else(|| straight(ops))
+        };
+        if let (Some(notes), Some(code)) = (&notes, fused) {
+            origins.extend(std::iter::repeat_n(index as u16, notes.len() + 1));
+            codes.extend(notes);
             codes.push(code);
-            origins.push(index as u16);
             ended = true;
             break;
         }
         if !ops.is_empty() {
-            let code = flags
-                .and_then(|flags| control::branch_after(flags, ops))
-                .or_else(|| control::control(ops))
-                .or_else(|| straight(ops))
-                .unwrap_or_else(|| plain(ops));
+            let made = notes.zip(pattern());
+            let (notes, code) = made.unwrap_or_else(|| (Vec::new(), plain(ops, tracing)));
+            origins.extend(std::iter::repeat_n(index as u16, notes.len() + 1));
+            codes.extend(notes);
             codes.push(code);
-            origins.push(index as u16);
             flags = ops.iter().fold(flags, flags_after);
             ended = ops.last().is_some_and(Op::ends_block);
         }
@@ -84,15 +100,32 @@ fn at(address: &Address, code: Code) -> Code {
     }
 }
 
+/// Codes that note the words of an instruction; `None` if it has to do that itself.
+fn notes(ops: &[Op]) -> Option<Vec<Code>> {
+    trace::notes(ops)?.iter().map(note).collect()
+}
+
+fn note(note: &Note) -> Option<Code> {
+    Some(match note {
+        Note::Address(address) => at(address, code(by_mode!(address, Size::B8, M => h::note_address::<M>))),
+        Note::Outcome(condition) => code(by_condition!(*condition, D => h::note_outcome::<D>)),
+    })
+}
+
 /// Makes a code that runs the ops themselves.
-fn plain(ops: &[Op]) -> Code {
+fn plain(ops: &[Op], tracing: bool) -> Code {
     let needs_machine =
         |op: &Op| matches!(op, Op::Syscall | Op::Trap(_) | Op::Unsupported | Op::Helper { .. });
     if ops.iter().any(needs_machine) {
         return code(h::refuse);
     }
     let repeats = |op: &Op| matches!(op, Op::String { repeat, .. } if *repeat != Repeat::Once);
-    let handler = if ops.iter().any(repeats) { h::repeated } else { h::plain };
+    let handler = match (ops.iter().any(repeats), tracing) {
+        (true, false) => h::repeated::<Unwatched>,
+        (false, false) => h::plain::<Unwatched>,
+        (true, true) => h::repeated::<Log>,
+        (false, true) => h::plain::<Log>,
+    };
     Code { imm: ops.as_ptr() as usize as u64, count: ops.len() as u16, ..code(handler) }
 }
 

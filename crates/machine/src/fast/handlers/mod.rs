@@ -5,7 +5,8 @@ use super::parts::*;
 use super::{Code, Exit, Links};
 use crate::exec::{Context, Flow, MOST_ELEMENTS, execute_instruction};
 use crate::memory::Frame;
-use crate::observer::Unwatched;
+use crate::observer::{Observer, Unwatched};
+use crate::trace::Log;
 use crate::{Core, PAGE_SIZE, Time};
 use lift::{Op, Reg};
 use std::sync::atomic::Ordering::Acquire;
@@ -250,12 +251,18 @@ pub use movement::*;
 pub use vector::*;
 
 /// Runs an instruction's plain ops by the reference executor; `imm` points to them.
-pub unsafe fn plain(core: &mut Core, at: *const Code, left: u64) {
+pub unsafe fn plain<N: Noter>(core: &mut Core, at: *const Code, left: u64) {
     // SAFETY: `imm` and `count` are a slice of the ops of the block that this code belongs to.
     let code = unsafe { &*at };
     let ops = unsafe { std::slice::from_raw_parts(code.imm as usize as *const Op, code.count as usize) };
-    let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
-    match execute_instruction(core, ops, &mut cx) {
+    let mut noter = N::default();
+    let mut cx = Context { observer: &mut noter, time: Time(0), address: 0, force: None };
+    let flow = execute_instruction(core, ops, &mut cx);
+    if let Ok(Flow::Next | Flow::Goto(_)) = flow {
+        // SAFETY: the contract of `Handler`.
+        unsafe { noter.note(core) };
+    }
+    match flow {
         // SAFETY: the contract of `Handler`.
         Ok(Flow::Next) => unsafe { advance(core, at, left) },
         // SAFETY: as above.
@@ -266,12 +273,71 @@ pub unsafe fn plain(core: &mut Core, at: *const Code, left: u64) {
 
 /// A repeated string instruction. One that may be interrupted counts as an instruction at each interruption,
 /// which is the reference executor's matter.
-pub unsafe fn repeated(core: &mut Core, at: *const Code, left: u64) {
+pub unsafe fn repeated<N: Noter>(core: &mut Core, at: *const Code, left: u64) {
     if core.cpu.get(Reg::RCX) > MOST_ELEMENTS {
         return bail(core, at, left);
     }
     // SAFETY: the contract of `Handler`.
-    unsafe { plain(core, at, left) }
+    unsafe { plain::<N>(core, at, left) }
+}
+
+/// Who watches the plain ops of an instruction, and notes its words if there is a trace.
+pub trait Noter: Observer + Default {
+    /// # Safety
+    /// If it is for tracing, the trace must have room for the words of an instruction.
+    unsafe fn note(&self, core: &mut Core);
+}
+
+impl Noter for Unwatched {
+    #[inline(always)]
+    unsafe fn note(&self, _: &mut Core) {}
+}
+
+impl Noter for Log {
+    unsafe fn note(&self, core: &mut Core) {
+        for &word in self.words() {
+            // SAFETY: the caller vouches for the room.
+            unsafe { note_word(core, word) };
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn note_word(core: &mut Core, word: u64) {
+    // SAFETY: the caller vouches for the room.
+    unsafe {
+        core.trace.word.write(word);
+        core.trace.word = core.trace.word.add(1);
+    }
+}
+
+handler! {
+    /// Notes that the block at `imm` is entered.
+    note_pass(core, code, at, left) {
+        // SAFETY: a trace has room for a slice.
+        unsafe {
+            core.trace.pass.write(code.imm);
+            core.trace.pass = core.trace.pass.add(1);
+        }
+    }
+}
+handler! {
+    /// Notes the address of the instruction that follows.
+    note_address<M: Mode>(core, code, at, left) {
+        let address = M::address(core, code);
+        // SAFETY: as above.
+        unsafe { note_word(core, address) };
+    }
+}
+
+handler! {
+    /// Notes whether a condition holds, for the conditional move that follows.
+    note_outcome<D: Decision>(core, code, at, left) {
+        let holds = core.cpu.flag_record().holds(D::CONDITION);
+        // SAFETY: as above.
+        unsafe { note_word(core, holds as u64) };
+        let _ = code;
+    }
 }
 
 /// Leaves an instruction to the reference executor for good: system calls, traps, and what needs the time.

@@ -1,0 +1,7 @@
+//! The room where a run's past can be asked for: recordings, any instant of which can be had again, and what each
+//! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
+//! leads there.
+
+mod recording;
+
+pub use recording::{Recording, Segment};
