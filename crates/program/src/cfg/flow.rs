@@ -72,56 +72,16 @@ pub(super) fn slot(ops: &[Op], target: Reg) -> Callee {
 }
 
 /// The general registers that an op writes.
-pub(super) fn writes(op: &Op) -> u16 {
-    let one = |reg: Reg| if reg.is_general() { 1 << reg.0 } else { 0 };
-    match *op {
-        Op::Divide { quotient, remainder, .. } => one(quotient) | one(remainder),
-        Op::String { .. } => one(Reg::RAX) | one(Reg::RCX) | one(Reg::RSI) | one(Reg::RDI),
-        Op::Helper { helper, .. } => {
-            helper.effects().writes.into_iter().map(one).fold(0, |all, bit| all | bit)
-        }
+fn writes(op: &Op) -> u16 {
+    match op {
         Op::Call { .. } => RESULTS,
-        Op::Syscall => one(Reg::RAX) | one(Reg::RCX) | one(Reg::R11),
         // What is not lifted may write anything.
         Op::Unsupported => ALL_BUT_STACK_POINTER,
-        _ => destination(op).map_or(0, one),
-    }
-}
-
-/// The slot that a value op writes.
-pub(super) fn destination(op: &Op) -> Option<Reg> {
-    match *op {
-        Op::Move { dst, .. }
-        | Op::Binary { dst, .. }
-        | Op::Ternary { dst, .. }
-        | Op::Unary { dst, .. }
-        | Op::ZeroExtend { dst, .. }
-        | Op::SignExtend { dst, .. }
-        | Op::Insert { dst, .. }
-        | Op::Extract { dst, .. }
-        | Op::Lea { dst, .. }
-        | Op::Load { dst, .. }
-        | Op::LoadVector { dst, .. }
-        | Op::ReadFlags { dst }
-        | Op::Carry { dst }
-        | Op::Test { dst, .. }
-        | Op::IsZero { dst, .. }
-        | Op::Select { dst, .. }
-        | Op::Vector { dst, .. } => Some(dst),
-        Op::Divide { quotient, .. } => Some(quotient),
-        Op::String { .. }
-        | Op::Helper { .. }
-        | Op::Store { .. }
-        | Op::StoreVector { .. }
-        | Op::Flags { .. }
-        | Op::CheckMxcsr { .. }
-        | Op::Jump { .. }
-        | Op::Call { .. }
-        | Op::Return { .. }
-        | Op::Branch { .. }
-        | Op::Syscall
-        | Op::Trap(_)
-        | Op::Unsupported => None,
+        _ => {
+            let mut written = 0;
+            op.writes(|reg| written |= if reg.is_general() { 1 << reg.0 } else { 0 });
+            written
+        }
     }
 }
 

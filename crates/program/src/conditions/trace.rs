@@ -218,21 +218,20 @@ impl Tracer {
                     self.trace.jump = Some(target);
                 }
             }
-            Op::Unary { dst, .. }
-            | Op::Ternary { dst, .. }
-            | Op::Extract { dst, .. }
-            | Op::Insert { dst, .. }
-            | Op::ReadFlags { dst }
-            | Op::Carry { dst } => self.trace.values.forget(dst),
-            Op::Divide { quotient, remainder, .. } => self.forget(&[quotient, remainder]),
-            Op::LoadVector { dst, .. } => self.forget(&[dst, dst.high_half()]),
-            Op::String { .. } => {
-                self.forget(&[Reg::RSI, Reg::RDI, Reg::RCX, Reg::RAX]);
+            Op::String { .. } | Op::Unsupported => {
+                self.forget_written(op);
                 self.flags = Flags::Unknown;
             }
-            Op::Helper { helper, .. } => self.forget(&helper.effects().writes),
-            Op::Syscall => self.forget(&[Reg::RAX, Reg::RCX, Reg::R11]),
-            Op::Unsupported => self.flags = Flags::Unknown,
+            Op::Unary { .. }
+            | Op::Ternary { .. }
+            | Op::Extract { .. }
+            | Op::Insert { .. }
+            | Op::ReadFlags { .. }
+            | Op::Carry { .. }
+            | Op::Divide { .. }
+            | Op::LoadVector { .. }
+            | Op::Helper { .. }
+            | Op::Syscall => self.forget_written(op),
             Op::Return { .. } => {
                 // Whatever is returned is read by the caller.
                 self.read(Reg::RAX);
@@ -241,10 +240,8 @@ impl Tracer {
         }
     }
 
-    fn forget(&mut self, registers: &[Reg]) {
-        for reg in registers {
-            self.trace.values.forget(*reg);
-        }
+    fn forget_written(&mut self, op: &Op) {
+        op.writes(|reg| self.trace.values.forget(reg));
     }
 
     fn lea(&mut self, size: Size, dst: Reg, address: &lift::Address) {

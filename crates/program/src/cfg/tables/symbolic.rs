@@ -153,13 +153,10 @@ impl State {
     }
 
     fn forget_written(&mut self, op: &Op) {
-        let general = crate::cfg::flow::writes(op);
-        (0..16)
-            .filter(|number| general & 1 << number != 0)
-            .for_each(|number| self.forget(Reg::general(number)));
-        // Temporaries and vector registers too, as far as they carry something.
-        if let Some(dst) = crate::cfg::flow::destination(op) {
-            self.forget(dst);
+        op.writes(|reg| self.forget(reg));
+        if let Op::Unsupported = op {
+            // It may write anything.
+            (0..16).map(Reg::general).filter(|reg| *reg != Reg::RSP).for_each(|reg| self.forget(reg));
         }
     }
 
