@@ -5,9 +5,6 @@ use tests::{csmith, place};
 
 const SEEDS_A_BATCH: u64 = 5;
 
-/// A batch in which most programs never end would compare nothing.
-const MOST_SKIPPED: usize = 2;
-
 fn main() {
     let arguments = Arguments::from_args();
     let seeds: u64 = if place::long() { 1000 } else { 100 };
@@ -27,8 +24,8 @@ fn check(first: u64, last: u64) -> Result<(), Failed> {
     if !batch.differences.is_empty() {
         return Err(batch.differences.join("\n").into());
     }
-    if batch.skipped > MOST_SKIPPED {
-        return Err(format!("{} of {SEEDS_A_BATCH} programs do not end natively", batch.skipped).into());
+    if batch.compared == 0 {
+        return Err("none of the programs ends natively, so nothing was compared".into());
     }
     Ok(())
 }
