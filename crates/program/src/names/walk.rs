@@ -1,5 +1,7 @@
 //! The search for what live variables lead to.
 
+use std::collections::VecDeque;
+
 use super::{DEEPEST, MOST_BYTES, MOST_OBJECTS, Names, Object};
 use crate::types::{Encoding, Language, TypeId, TypeKind, Types};
 
@@ -86,19 +88,19 @@ impl Names<'_> {
     /// Follows the pointers of all objects in the order in which these were found; those whose meaning is doubtful
     /// after all others.
     pub(super) fn walk(&mut self) {
-        let mut doubtful = Vec::new();
+        let mut doubtful = VecDeque::new();
         let mut next = 0;
         loop {
             while next < self.objects.len() && self.read < MOST_BYTES {
                 self.follow(next, &mut doubtful);
                 next += 1;
             }
-            let Some((address, to, path, depth)) = doubtful.pop() else { break };
+            let Some((address, to, path, depth)) = doubtful.pop_front() else { break };
             self.add_target(address, to, path, depth);
         }
     }
 
-    fn follow(&mut self, index: usize, doubtful: &mut Vec<(u64, TypeId, String, usize)>) {
+    fn follow(&mut self, index: usize, doubtful: &mut VecDeque<(u64, TypeId, String, usize)>) {
         let Some(object) = self.objects.get(index) else { return };
         let Some(types) = self.program.types(object.of) else { return };
         let (address, of, depth) = (object.address, object.of, object.depth);
@@ -118,7 +120,7 @@ impl Names<'_> {
                 let Some(value) = self.state.read_uint(at, 8) else { continue };
                 let path = base.member(&pointer.suffix);
                 if pointer.is_shared {
-                    doubtful.insert(0, (value, pointer.to, path, depth + 1));
+                    doubtful.push_back((value, pointer.to, path, depth + 1));
                 } else {
                     self.add_target(value, pointer.to, path, depth + 1);
                 }
