@@ -1,4 +1,4 @@
-//! What the source text of a C file says about conditions: which expressions stand alone, and what is done when
+//! What the source text of a C or C++ file says about conditions: which expressions stand alone, and what is done when
 //! they hold.
 //!
 //! Line tables give one position an instruction, of an operator, a parenthesis or a keyword. The text tells which
@@ -45,9 +45,9 @@ struct UnitText {
 }
 
 impl Text {
-    /// `None` when it is no C file, or one that cannot be parsed.
+    /// `None` when it is no C or C++ file, or one that cannot be parsed.
     pub fn new(file: Rc<SourceFile>) -> Option<Text> {
-        if !file.is_c() {
+        if !file.is_c_or_cpp() {
             return None;
         }
         let mut text = Text { file: file.clone(), spans: Vec::new(), units: Vec::new() };
@@ -134,6 +134,14 @@ impl Text {
                 for part in ["initializer", "update"].into_iter().filter_map(field) {
                     self.add(part, UnitText::default());
                 }
+            }
+            "for_range_loop" => {
+                // Whether there is one more element is asked at the range, or at the keyword.
+                let Some(range) = field("right") else { return };
+                let mut unit = UnitText { loops: true, controls: true, ..UnitText::default() };
+                let parts = ["declarator", "body"].into_iter().filter_map(field);
+                unit.sides.extend(parts.map(|part| (part, true)));
+                self.controlled(node, range, unit);
             }
             "do_statement" => {
                 let (Some(condition), Some(body)) = (field("condition"), field("body")) else { return };

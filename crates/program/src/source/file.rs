@@ -34,12 +34,8 @@ impl SourceFile {
         self.syntax.get_or_init(|| Syntax::new(self.language?, &self.content)).as_ref()
     }
 
-    pub fn is_c(&self) -> bool {
-        self.language == Some(Language::C)
-    }
-
-    /// Whether initialisers of tables can be followed: a language with C's rules for them.
-    pub fn has_c_initialisers(&self) -> bool {
+    /// Whether its statements and initialisers follow C's rules.
+    pub fn is_c_or_cpp(&self) -> bool {
         matches!(self.language, Some(Language::C | Language::Cpp))
     }
 

@@ -138,7 +138,7 @@ impl View<'_> {
     }
 
     fn declaration(&self, variable: &FixedVariable, shape: &Shape) -> Declaration {
-        let Some(file) = self.source_of(variable).filter(|file| file.has_c_initialisers()) else {
+        let Some(file) = self.source_of(variable).filter(|file| file.is_c_or_cpp()) else {
             return Declaration::Unknown;
         };
         let enumerators = OnceCell::new();

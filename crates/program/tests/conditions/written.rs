@@ -235,3 +235,33 @@ fn conditions_are_the_same_every_time_and_their_members_are_in_one_only() {
         assert_eq!(Exit::First.other(), Exit::Second);
     });
 }
+
+#[test]
+fn conditions_of_cpp_are_told_by_its_text() {
+    let source = "struct Range { int *first, *last; int *begin() const { return first; } int *end() const { return last; } };\n\
+        extern \"C\" int t(int *a, int n) {\n\
+        \x20   int sum = 0;\n\
+        \x20   for (int x : Range{a, a + n})\n\
+        \x20       if ((x > 3 &&\n\
+        \x20            x < 9) || x == 100)\n\
+        \x20           sum += x;\n\
+        \x20   auto twice = [&](int y) { return y > 5 ? y : 2 * y; };\n\
+        \x20   while (sum > 1000) sum = twice(sum) / 2;\n\
+        \x20   return sum;\n\
+        }\n\
+        int main() { return 0; }\n";
+    let scratch = Scratch::new("cpp");
+    for compiler in ["g++", "clang++"] {
+        let path = scratch.compile(compiler, &format!("{compiler}.cc"), source, &["-g", "-O0"]);
+        let program = open(&path);
+        let start = program.find_symbol("t").unwrap().address;
+        let cfg = program.cfg(start).unwrap();
+        let found = program.conditions(start).unwrap();
+        let text: String = found.iter().map(|condition| condition.text(&cfg)).collect();
+        // g++ gives the element the place of the range, which tells nothing about the side.
+        let mut jumps = jumps(&found);
+        jumps.sort();
+        assert_eq!(jumps[1..], [(1, true), (3, true)], "{compiler}:\n{text}");
+        assert_eq!((jumps.len(), jumps[0].0), (3, 1), "{compiler}:\n{text}");
+    }
+}
