@@ -10,8 +10,6 @@
 //!   instruction belongs to the last. Any of the lines that gdb's own table has there will do.
 //! - [`NOT_SAVED`]: a variable of a caller may be in a register that calls need not preserve, and that nobody saved. gdb shows what
 //!   the register holds now, which is somebody else's. We say that it was not saved.
-//! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
-//!   possible. We tell the frames that are there.
 //! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
 //!   all of them as optimised out. We list those of the blocks around the instruction.
@@ -32,7 +30,6 @@ const NO_LINE: &str = "the code belongs to no line, and gdb shows the one before
 const SAME_ADDRESS: &str = "several lines have the same address, and gdb shows another";
 const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows what is in it now";
 const NOT_SAVED_TEXT: &str = "<not saved>";
-const LEFT: &str = "gdb shows a function that has left the stack";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
 const OPTIMISED_OUT: &str = "<optimized out>";
@@ -74,23 +71,6 @@ pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
     for ((level, ours), (_, theirs)) in ours.globals.iter().zip(&theirs.globals) {
         comparison.variable(&format!("the unit of frame {level}"), ours, theirs);
     }
-}
-
-/// gdb's view without the frames that are no longer on the stack.
-pub fn without_left_frames(theirs: &View, report: &mut Report) -> View {
-    let mut levels = Vec::new();
-    let mut view = View::default();
-    for frame in &theirs.frames {
-        levels.push(view.frames.len());
-        match frame.form {
-            Form::Left => report.normalised(LEFT),
-            Form::Called | Form::Inlined => view.frames.push(frame.clone()),
-        }
-    }
-    let globals = theirs.globals.iter();
-    let moved = globals.filter_map(|(level, variable)| Some((*levels.get(*level)?, variable.clone())));
-    view.globals = moved.collect();
-    view
 }
 
 impl Report {
@@ -254,7 +234,11 @@ impl Comparison<'_> {
 
 fn describe(frame: &FrameView) -> String {
     let FrameView { address, function, file, line, form, .. } = frame;
-    let form = if *form == Form::Inlined { " (inlined)" } else { "" };
+    let form = match form {
+        Form::Called => "",
+        Form::Inlined => " (inlined)",
+        Form::Left => " (left)",
+    };
     format!("{address:#x} in {function} at {}:{line}{form}", tidy(file))
 }
 

@@ -64,7 +64,6 @@ pub fn run(case: &Case) -> Result<Report, Failure> {
     }
     let mut report = Report { samples: samples.len(), ..Report::default() };
     for (sample, theirs) in samples.iter().zip(&theirs) {
-        let theirs = &compare::without_left_frames(theirs, &mut report);
         let ours = sample.view(theirs);
         compare::compare(sample.time, &ours, theirs, &mut report);
     }
