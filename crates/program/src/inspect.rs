@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::debug_info::DebugInfo;
 use crate::demangle::demangle_whole;
-use crate::entries::Die;
+use crate::entries::{Die, Entry};
 use crate::mapping;
 use crate::program::Program;
 use crate::state::State;
@@ -250,9 +250,18 @@ impl Program {
         })
     }
 
+    /// The frame of the function that called the one of this frame, whether it is on the stack or has left it.
     pub(crate) fn caller(&self, frame: &Frame, state: &State<'_>) -> Option<Frame> {
         let mut read = |address, buffer: &mut [u8]| state.read(address, buffer);
-        unwind::caller(self, frame, &mut Memory { read: &mut read }).ok()
+        let caller = unwind::caller(self, frame, &mut Memory { read: &mut read }).ok()?;
+        Some(self.left_frames(frame, &caller).into_iter().next().unwrap_or(caller))
+    }
+
+    /// The function whose code is at an address, and the bias of its object.
+    pub(crate) fn function_entry(&self, address: u64) -> Option<(Entry<'_>, u64)> {
+        let (object, bias) = self.object_at(address)?;
+        let (info, _) = self.debug(object)?;
+        Some((info.function_at(address.wrapping_sub(bias))?, bias))
     }
 
     /// What the stack pointer was before the call that made this frame.
@@ -290,10 +299,8 @@ impl Program {
 
     /// Mangled names of Rust's functions lack the types that tell instances apart; debug information has them.
     fn rust_function(&self, address: u64) -> Option<String> {
-        let (object, bias) = self.object_at(address)?;
-        let (info, types) = self.debug(object)?;
-        let function = info.function_at(address.wrapping_sub(bias))?;
-        if types.debug.is_rust(function.die.unit) { function.qualified_name() } else { None }
+        let (function, _) = self.function_entry(address)?;
+        function.debug.is_rust(function.die.unit).then(|| function.qualified_name())?
     }
 
     /// Type and contents of a static member that is declared in a class.

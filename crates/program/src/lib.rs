@@ -9,6 +9,7 @@
 //! [`Program::print_variable`] and [`Program::value_of`] what a variable holds, [`Program::type_name`] and
 //! [`Program::type_definition`] its type. Texts have the form that gdb gives them by default.
 
+mod call_sites;
 mod cfg;
 mod cfi;
 pub mod conditions;
@@ -29,6 +30,7 @@ mod source;
 mod state;
 mod statements;
 mod symbols;
+mod tail_calls;
 mod types;
 mod unwind;
 mod values;

@@ -17,6 +17,7 @@ use crate::object_file::ObjectFile;
 use crate::source::Sources;
 use crate::statements::Tables;
 use crate::symbols::{self, FoundSymbol, SymbolError};
+use crate::tail_calls::TailCalls;
 use crate::unwind::{self, Backtrace, Memory, Registers};
 
 /// Everything that is known about an address.
@@ -71,6 +72,7 @@ pub struct Program {
     conditions: RefCell<HashMap<u64, KnownConditions>>,
     /// What source files say about conditions, by path.
     texts: RefCell<HashMap<Arc<str>, Option<Rc<Text>>>>,
+    pub(crate) tail_calls: TailCalls,
     pub(crate) sources: Sources,
 }
 
@@ -83,6 +85,7 @@ impl Program {
             graphs: RefCell::default(),
             conditions: RefCell::default(),
             texts: RefCell::default(),
+            tail_calls: TailCalls::default(),
             sources: Sources::default(),
         };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
@@ -134,6 +137,7 @@ impl Program {
             graphs: RefCell::default(),
             conditions: RefCell::default(),
             texts: RefCell::default(),
+            tail_calls: TailCalls::default(),
             sources: Sources::default(),
         })
     }
@@ -157,11 +161,15 @@ impl Program {
     /// The symbol of this name, in any of the objects. The name can be as the compiler mangled it,
     /// or as the source has it, with or without parameters.
     pub fn find_symbol(&self, name: &str) -> Result<FoundSymbol, SymbolError> {
-        let placed = self.objects.iter().enumerate().filter_map(|(index, object)| {
+        symbols::find(self.placed_objects(), name)
+    }
+
+    /// All objects with their biases.
+    pub(crate) fn placed_objects(&self) -> impl Iterator<Item = (&ObjectFile, u64)> {
+        self.objects.iter().enumerate().filter_map(|(index, object)| {
             let mapping = self.mappings.iter().find(|mapping| mapping.file == index)?;
             Some((object, mapping::bias(&self.mappings, mapping, object, mapping.start)?))
-        });
-        symbols::find(placed, name)
+        })
     }
 
     /// Start and size of the function that `address` belongs to, by its symbol or, in a stripped object,
@@ -269,7 +277,8 @@ impl Program {
     }
 
     /// The callers of a stopped guest, at most `most` frames. `read` fills the buffer from the
-    /// guest's memory, or returns false when some byte of it is not mapped.
+    /// guest's memory, or returns false when some byte of it is not mapped. Functions that made their last call by a
+    /// jump have frames, too, where it is sure that they did: see [`Rule::TailCall`](crate::Rule::TailCall).
     pub fn backtrace(
         &self,
         registers: &Registers,

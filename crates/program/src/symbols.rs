@@ -162,6 +162,15 @@ pub(crate) fn find<'a>(
     }
 }
 
+/// The address of the only function of this name, as the linker knows it.
+pub(crate) fn single<'a>(objects: impl Iterator<Item = (&'a ObjectFile, u64)>, wanted: &str) -> Option<u64> {
+    let objects: Vec<_> = objects.collect();
+    match matching(&objects, &|name| name == wanted).as_slice() {
+        [only] => Some(only.address),
+        _ => None,
+    }
+}
+
 fn matching(objects: &[(&ObjectFile, u64)], wanted: &dyn Fn(&str) -> bool) -> Vec<FoundSymbol> {
     let mut found: Vec<FoundSymbol> = Vec::new();
     for (object, bias) in objects {

@@ -69,6 +69,10 @@ pub enum Rule {
     /// The callee is no code at all: a call through a bad pointer, whose return address is on
     /// top of the stack.
     BadCall,
+    /// The function has left the stack: its last call was a jump. By the call sites of debug information. Its frame is as it was
+    /// at the jump; the frame after it in a backtrace is not always its caller, when jumps between the two could have been
+    /// others.
+    TailCall,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,11 +139,17 @@ pub(crate) fn backtrace(
         if frames.len() >= most {
             break End::Bound;
         }
-        match caller(program, &frame, memory) {
-            Ok(next) => frame = next,
+        let next = match caller(program, &frame, memory) {
+            Ok(next) => next,
             Err(end) => break end,
+        };
+        let room = most - frames.len();
+        frames.extend(program.left_frames(&frame, &next).into_iter().take(room));
+        if frames.len() >= most {
+            break End::Bound;
         }
-        frames.push(frame.clone());
+        frames.push(next.clone());
+        frame = next;
     };
     Backtrace { frames, end }
 }

@@ -10,8 +10,6 @@
 //!   instruction belongs to the last. Any of the lines that gdb's own table has there will do.
 //! - [`NOT_SAVED`]: a variable of a caller may be in a register that calls need not preserve, and that nobody saved. gdb shows what
 //!   the register holds now, which is somebody else's. We say that it was not saved.
-//! - [`LEFT`]: a function whose last call is a jump has left the stack. gdb puts it back where only one chain of such jumps is
-//!   possible. We tell the frames that are there.
 //! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
 //!   all of them as optimised out. We list those of the blocks around the instruction.
@@ -32,7 +30,6 @@ const NO_LINE: &str = "the code belongs to no line, and gdb shows the one before
 const SAME_ADDRESS: &str = "several lines have the same address, and gdb shows another";
 const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows what is in it now";
 const NOT_SAVED_TEXT: &str = "<not saved>";
-const LEFT: &str = "gdb shows a function that has left the stack";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
 const OPTIMISED_OUT: &str = "<optimized out>";
@@ -42,10 +39,15 @@ const NO_VARIANT_TEXT: &str = "<error reading variable: Could not find active en
 const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
 const VARIABLE_LENGTH_TEXT: &str = "variable length]";
 
+/// Where the standard library of Rust was compiled.
+const RUST_LIBRARY: &str = "/rustc/";
+
 /// One thing that the two do not agree on.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub time: Time,
+    /// It is about code of Rust's standard library, which is optimised in every build.
+    pub in_library: bool,
     /// Which frame and what of it.
     pub what: String,
     pub ours: String,
@@ -61,7 +63,7 @@ impl fmt::Display for Difference {
 }
 
 pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
-    let mut comparison = Comparison { time, report };
+    let mut comparison = Comparison { time, in_library: false, report };
     for level in 0..ours.frames.len().max(theirs.frames.len()) {
         match (ours.frames.get(level), theirs.frames.get(level)) {
             (Some(ours), Some(theirs)) => comparison.frame(level, ours, theirs),
@@ -76,23 +78,6 @@ pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
     }
 }
 
-/// gdb's view without the frames that are no longer on the stack.
-pub fn without_left_frames(theirs: &View, report: &mut Report) -> View {
-    let mut levels = Vec::new();
-    let mut view = View::default();
-    for frame in &theirs.frames {
-        levels.push(view.frames.len());
-        match frame.form {
-            Form::Left => report.normalised(LEFT),
-            Form::Called | Form::Inlined => view.frames.push(frame.clone()),
-        }
-    }
-    let globals = theirs.globals.iter();
-    let moved = globals.filter_map(|(level, variable)| Some((*levels.get(*level)?, variable.clone())));
-    view.globals = moved.collect();
-    view
-}
-
 impl Report {
     fn normalised(&mut self, reason: &'static str) {
         match self.normalised.iter_mut().find(|(known, _)| *known == reason) {
@@ -104,12 +89,14 @@ impl Report {
 
 struct Comparison<'a> {
     time: Time,
+    in_library: bool,
     report: &'a mut Report,
 }
 
 impl Comparison<'_> {
     fn frame(&mut self, level: usize, ours: &FrameView, theirs: &FrameView) {
         self.report.frames += 1;
+        self.in_library = theirs.file.starts_with(RUST_LIBRARY);
         let normalised = self.normalise(ours, theirs);
         let shown = FrameView { function: self.without_hashes(&theirs.function), ..theirs.clone() };
         self.equal(&format!("frame {level}"), &describe(&normalised), &describe(&shown));
@@ -247,14 +234,19 @@ impl Comparison<'_> {
         if ours != theirs {
             let what = what.to_owned();
             let (ours, theirs) = (ours.to_owned(), theirs.to_owned());
-            self.report.differences.push(Difference { time: self.time, what, ours, theirs });
+            let (time, in_library) = (self.time, self.in_library);
+            self.report.differences.push(Difference { time, in_library, what, ours, theirs });
         }
     }
 }
 
 fn describe(frame: &FrameView) -> String {
     let FrameView { address, function, file, line, form, .. } = frame;
-    let form = if *form == Form::Inlined { " (inlined)" } else { "" };
+    let form = match form {
+        Form::Called => "",
+        Form::Inlined => " (inlined)",
+        Form::Left => " (left)",
+    };
     format!("{address:#x} in {function} at {}:{line}{form}", tidy(file))
 }
 

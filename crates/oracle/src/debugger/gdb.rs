@@ -55,7 +55,10 @@ pub fn ask(program: &Path, cores: &[&Path]) -> Result<Vec<View>, Failure> {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !output.status.success() || stderr.contains("Python Exception") || stderr.contains("Traceback") {
         let last = stdout.lines().last().unwrap_or_default();
-        return Err(Failure::Setup(format!("gdb failed ({}) after {last:?}: {stderr}", output.status)));
+        return Err(Failure::DebuggerFailed(format!(
+            "gdb failed ({}) after {last:?}: {stderr}",
+            output.status
+        )));
     }
     answer::read(&stdout).map_err(|line| Failure::Setup(format!("gdb said {line:?}; on stderr: {stderr}")))
 }

@@ -49,6 +49,9 @@ pub enum Failure {
     /// gdb is not there.
     #[error("gdb cannot be run: {0}")]
     NoDebugger(std::io::Error),
+    /// gdb itself fell over, as gdb 13 does at some values of Rust.
+    #[error("{0}")]
+    DebuggerFailed(String),
     #[error("{0}")]
     Setup(String),
 }
@@ -64,7 +67,6 @@ pub fn run(case: &Case) -> Result<Report, Failure> {
     }
     let mut report = Report { samples: samples.len(), ..Report::default() };
     for (sample, theirs) in samples.iter().zip(&theirs) {
-        let theirs = &compare::without_left_frames(theirs, &mut report);
         let ours = sample.view(theirs);
         compare::compare(sample.time, &ours, theirs, &mut report);
     }

@@ -1,7 +1,7 @@
 //! The same view by our own means.
 
 use linux::Process;
-use program::{Call, Frame, Limits, Program, State};
+use program::{Call, Frame, Limits, Program, Rule, State};
 
 use super::answer::{self, Form, FrameView, View};
 
@@ -53,7 +53,7 @@ impl Looker<'_> {
             function: call.function.clone().unwrap_or_default(),
             file: position.map(|position| position.file.to_string()).unwrap_or_default(),
             line: position.map_or(0, |position| position.line),
-            form: if call.is_inlined { Form::Inlined } else { Form::Called },
+            form: form(frame, call),
             ..FrameView::default()
         };
         // gdb's script tells variables of the innermost frames of the program only.
@@ -91,5 +91,13 @@ impl Looker<'_> {
             line: variable.line.unwrap_or_default(),
             printed: self.program.print_variable(variable, frame, &self.state, Limits::default()),
         }
+    }
+}
+
+fn form(frame: &Frame, call: &Call) -> Form {
+    match frame.rule {
+        _ if call.is_inlined => Form::Inlined,
+        Rule::TailCall => Form::Left,
+        _ => Form::Called,
     }
 }

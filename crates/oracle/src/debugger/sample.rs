@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use lift::Op;
 use linux::{Config, Exit, Process};
 use machine::{Cpu, Observer, Time, Unwatched};
+use program::{Program, Rule, State};
 
 use super::answer::View;
 use super::{Case, Failure, ours};
@@ -72,9 +73,20 @@ pub fn take(case: &Case) -> Result<Vec<Sample>, Failure> {
         if process.kernel.ended.is_some() {
             break;
         }
+        if !is_described(&process) {
+            continue;
+        }
         samples.push(sample(case, index, process.fork())?);
     }
     Ok(samples)
+}
+
+/// Whether call frame information says who called the code that is about to run. Where none does, gdb guesses by reading the
+/// instructions, which is not what is compared here.
+fn is_described(process: &Process) -> bool {
+    let program = Program::from_memory(&process.machine.memory);
+    let backtrace = program.backtrace_of(&State::of(&process.machine), 2);
+    backtrace.frames.get(1).is_some_and(|caller| caller.rule == Rule::CallFrames)
 }
 
 /// Sorted, without repetitions.

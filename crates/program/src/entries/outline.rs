@@ -1,5 +1,8 @@
 //! What one unit holds: its functions by address, and which entry is inside of which.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use gimli::{DwLang, DwTag, EntriesTreeNode};
 
 use super::{DEEPEST, Debug, Die};
@@ -11,11 +14,18 @@ pub(crate) struct Outline {
     functions: Vec<(u64, u64, Die)>,
     /// Each entry that is not directly in the unit, with the one that it is in; sorted.
     parents: Vec<(usize, usize)>,
+    /// What is instantiated or defined here, with the only function that has its code; `None` when there are several.
+    instances: OnceCell<HashMap<Die, Option<Die>>>,
 }
 
 impl Outline {
     pub fn new(debug: Debug<'_>, unit: u32) -> Outline {
-        let mut outline = Outline { language: None, functions: Vec::new(), parents: Vec::new() };
+        let mut outline = Outline {
+            language: None,
+            functions: Vec::new(),
+            parents: Vec::new(),
+            instances: OnceCell::new(),
+        };
         let Some(parsed) = debug.unit(unit) else { return outline };
         let Ok(mut tree) = parsed.entries_tree(None) else { return outline };
         let Ok(root) = tree.root() else { return outline };
@@ -59,8 +69,23 @@ impl Outline {
     }
 
     /// All functions that have code here.
-    pub fn functions(&self) -> impl Iterator<Item = Die> {
+    fn functions(&self) -> impl Iterator<Item = Die> {
         self.functions.iter().map(|(.., die)| *die)
+    }
+
+    /// The only function with code that an abstract function or a declaration stands for.
+    pub fn instance_of(&self, debug: Debug<'_>, die: Die) -> Option<Die> {
+        let instances = self.instances.get_or_init(|| {
+            let mut instances: HashMap<Die, Option<Die>> = HashMap::new();
+            for function in self.functions().filter_map(|die| debug.entry(die)) {
+                for origin in function.chain().iter().skip(1) {
+                    let only = instances.entry(origin.die).or_insert(Some(function.die));
+                    *only = only.filter(|only| *only == function.die);
+                }
+            }
+            instances
+        });
+        instances.get(&die).copied().flatten()
     }
 
     /// The entry that an entry is in, unless that is the unit.
