@@ -149,10 +149,15 @@ impl Program {
         location.object = Some(object.path.clone());
         let Some(bias) = mapping::bias(&self.mappings, mapping, object, address) else { return location };
         let in_object = address.wrapping_sub(bias);
-        location.function = object.symbols().at(object, in_object).map(|symbol| Function {
-            name: demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned()),
-            start: symbol.address.wrapping_add(bias),
-            offset: in_object.wrapping_sub(symbol.address),
+        let by_symbol = object.symbols().at(object, in_object).map(|symbol| {
+            let name = demangle(symbol.name).unwrap_or_else(|| symbol.name.to_owned());
+            (symbol.address, name)
+        });
+        let stub = || cfg::stub(object, in_object).map(|(start, name)| (start, format!("{name}@plt")));
+        location.function = by_symbol.or_else(stub).map(|(start, name)| Function {
+            name,
+            start: start.wrapping_add(bias),
+            offset: in_object.wrapping_sub(start),
         });
         location.frames = object.debug_info().map(|info| lines::frames(info, in_object)).unwrap_or_default();
         location

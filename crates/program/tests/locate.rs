@@ -207,3 +207,16 @@ fn an_address_outside_of_all_objects_is_known_by_nothing() {
     let location = program.locate(0x1000);
     assert_eq!((location.object, location.function, location.frames.len()), (None, None, 0));
 }
+
+#[test]
+fn a_stub_of_the_linker_is_called_after_what_it_leads_to() {
+    let scratch = Scratch::new("stub");
+    let source = "int puts(const char *); int main(void) { return puts(\"hello\"); }\n";
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "stub.c", source, &["-g", "-no-pie"]));
+        let main = program.find_symbol("main").unwrap().address;
+        let names =
+            (main & !0xfff..main).map(|address| program.locate(address).function_name().map(str::to_owned));
+        assert!(names.flatten().any(|name| name == "puts@plt"), "{compiler}");
+    }
+}

@@ -52,6 +52,13 @@ pub(crate) fn split(object: &ObjectFile, graph: &Cfg, address: u64, bias: u64) -
     extent::split(object, graph, address, bias)
 }
 
+/// The stub of the linker at an address of the object: where it begins, and the symbol whose address it jumps to.
+pub(crate) fn stub(object: &ObjectFile, address: u64) -> Option<(u64, &str)> {
+    let start = memory::stub(object, address)?.start;
+    let slot = memory::stub_slot(object, start)?;
+    Some((start, object.relocations().import(object, slot)?))
+}
+
 /// Whether the code at an address of the object is the linker's, not the program's.
 pub(crate) fn is_stub(object: &ObjectFile, address: u64) -> bool {
     memory::is_stub(object, address)
