@@ -112,7 +112,7 @@ fn many_chains(levels: usize) -> String {
             );
         }
     }
-    let _ = write!(source, "int main(void) {{ return a{}(3) & 1; }}\n", levels - 1);
+    let _ = writeln!(source, "int main(void) {{ return a{}(3) & 1; }}", levels - 1);
     source
 }
 
