@@ -16,7 +16,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=4;
 /// Of so many variables one may be told differently where it is the standard library's.
 const LIBRARY_SHARE: usize = 20;
 
-/// In each of fifteen programs.
+/// In each of eighteen programs.
 const SAMPLES: usize = 16;
 
 /// A Lua program that uses closures, coroutines, errors, tables and strings.
@@ -143,6 +143,15 @@ fn shapes(compiler: &str, optimisation: &str) {
     scratch.agrees(&name, program, &["100"], Vec::new());
 }
 
+/// Functions that leave the stack by jumps.
+fn chains(compiler: &str, optimisation: &str) {
+    let name = format!("chains-{compiler}{optimisation}");
+    let scratch = Scratch::new(&name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../program/tests/programs/chains.c");
+    let program = scratch.compile(compiler, optimisation, Path::new("."), &[source.canonicalize().unwrap()]);
+    scratch.agrees(&name, program, &[], Vec::new());
+}
+
 fn bzip2(compiler: &str, optimisation: &str) {
     let name = format!("bzip2-{compiler}{optimisation}");
     let scratch = Scratch::new(&name);
@@ -193,6 +202,21 @@ fn shapes_by_clang_are_seen_as_by_gdb() {
 #[test]
 fn shapes_by_clang_optimised_are_seen_as_by_gdb() {
     shapes("clang", "-O1");
+}
+
+#[test]
+fn chains_of_calls_by_gcc_are_seen_as_by_gdb() {
+    chains("gcc", "-O1");
+}
+
+#[test]
+fn chains_of_jumps_by_gcc_are_seen_as_by_gdb() {
+    chains("gcc", "-O2");
+}
+
+#[test]
+fn chains_of_calls_by_clang_are_seen_as_by_gdb() {
+    chains("clang", "-O1");
 }
 
 #[test]

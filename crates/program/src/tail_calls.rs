@@ -38,16 +38,15 @@ pub(crate) struct Jump {
     target: Option<u64>,
 }
 
-/// Jumps one after the other, innermost first.
-type Chain = Arc<[Jump]>;
+type Jumps = Arc<[Jump]>;
 
 /// What was found out before.
 #[derive(Default)]
 pub(crate) struct TailCalls {
     /// The jumps of functions, by their starts.
-    jumps: RefCell<HashMap<u64, Option<Arc<[Jump]>>>>,
-    /// By where the caller goes on and where the callee is.
-    chains: RefCell<HashMap<(u64, u64), Chain>>,
+    jumps: RefCell<HashMap<u64, Option<Jumps>>>,
+    /// Chains, innermost first, by where the caller goes on and where the callee is.
+    chains: RefCell<HashMap<(u64, u64), Jumps>>,
 }
 
 impl Program {
@@ -60,7 +59,7 @@ impl Program {
         let key = (caller.address, callee.lookup);
         let known = self.tail_calls.chains.borrow().get(&key).cloned();
         let chain = known.unwrap_or_else(|| {
-            let found: Chain = self.chain(callee, caller).unwrap_or_default().into();
+            let found: Jumps = self.chain(callee, caller).unwrap_or_default().into();
             self.tail_calls.chains.borrow_mut().insert(key, found.clone());
             found
         });
@@ -110,7 +109,7 @@ impl Program {
     }
 
     /// The jumps of the function that starts at an address; `None` when they are not known.
-    fn jumps_of(&self, start_address: u64) -> Option<Arc<[Jump]>> {
+    fn jumps_of(&self, start_address: u64) -> Option<Jumps> {
         if let Some(known) = self.tail_calls.jumps.borrow().get(&start_address) {
             return known.clone();
         }
@@ -120,7 +119,7 @@ impl Program {
                 return None;
             }
             let sites = call_sites::last_calls(&function)?;
-            sites.iter().map(|site| self.jump(site, bias)).collect::<Option<Arc<[Jump]>>>()
+            sites.iter().map(|site| self.jump(site, bias)).collect::<Option<Jumps>>()
         };
         let found = found();
         self.tail_calls.jumps.borrow_mut().insert(start_address, found.clone());

@@ -46,7 +46,7 @@ pub fn stopped_at_line(path: &Path, line: u32, pass: usize) -> (Process, Program
 
 /// The first instruction of a line of main or of a function that main's file has.
 fn address_of(program: &Program, line: u32) -> u64 {
-    let symbols = ["main", "visit", "show", "fill"];
+    let symbols = ["main", "visit", "show", "fill", "stop"];
     let found = symbols.iter().filter_map(|name| program.find_symbol(name).ok()).flat_map(|symbol| {
         (symbol.address..symbol.address + symbol.size)
             .find(|address| program.locate(*address).position().is_some_and(|position| position.line == line))
