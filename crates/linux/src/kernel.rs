@@ -14,6 +14,7 @@ use crate::errno::Errno;
 use crate::fs::{FileSystem, RandomStream, Stream, Timestamp};
 use crate::guest::{Guest, KernelAccess};
 use crate::heap::Heap;
+use crate::moved::{Moved, Place};
 use crate::output::Output;
 use crate::resources::Resources;
 use crate::signal::Signals;
@@ -76,6 +77,8 @@ pub struct Command {
 pub struct Kernel {
     /// What the last system call read and wrote of the guest's memory.
     pub accesses: Vec<KernelAccess>,
+    /// Where the last system call got bytes from and where it put them, as far as that is not the kernel itself.
+    pub moved: Vec<Moved>,
     pub files: FileSystem,
     pub clock: Clock,
     pub random: RandomStream,
@@ -105,6 +108,7 @@ impl Kernel {
         let name = command.executable.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         Kernel {
             accesses: Vec::new(),
+            moved: Vec::new(),
             files,
             clock: Clock::new(start),
             random: RandomStream::default(),
@@ -124,14 +128,18 @@ impl Kernel {
         }
     }
 
+    /// The number and the arguments of the system call that the machine stopped at.
+    pub fn request(machine: &Machine) -> (u64, Args) {
+        let registers = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9];
+        (machine.cpu.get(Reg::RAX), registers.map(|register| machine.cpu.get(register)))
+    }
+
     /// Serves the system call that the machine stopped at: number and arguments from the registers, result
     /// into rax. Afterwards [`Kernel::ended`] tells whether it was the process's last, and [`Kernel::waiting`]
     /// whether it has to be served again when there is more input; nothing has happened then.
     pub fn syscall(&mut self, machine: &mut Machine) {
         self.waiting = false;
-        let number = machine.cpu.get(Reg::RAX);
-        let registers = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9];
-        let args = registers.map(|register| machine.cpu.get(register));
+        let (number, args) = Kernel::request(machine);
         let time = machine.time;
         let Core { cpu, memory, .. } = &mut **machine;
         let result = self.serve(memory, cpu, time, number, args);
@@ -156,6 +164,7 @@ impl Kernel {
     ) -> Result<u64, Errno> {
         let mut accesses = std::mem::take(&mut self.accesses);
         accesses.clear();
+        self.moved.clear();
         let mut call = Call { kernel: self, guest: Guest::new(memory, &mut accesses), cpu, time };
         let result = syscalls::dispatch(&mut call, number, args);
         if call.guest.out_of_memory() {
@@ -222,6 +231,15 @@ impl Call<'_> {
         Timestamp {
             seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
             nanoseconds: now.subsec_nanos(),
+        }
+    }
+
+    /// Notes that bytes went from one place to another; places that are not followed are left out.
+    pub fn note_move(&mut self, from: Option<Place>, to: Option<Place>, length: u64) {
+        if let (Some(from), Some(to)) = (from, to)
+            && length > 0
+        {
+            self.kernel.moved.push(Moved { from, to, length });
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Output {
     last: Option<Arc<Block>>,
     writes: u64,
     bytes: u64,
+    /// Bytes of each stream.
+    lengths: [u64; 2],
     /// How many writes there were when [`Output::forget`] was last called.
     forgotten: u64,
     /// Bytes that the log takes, but for what was forgotten.
@@ -64,6 +66,7 @@ impl Output {
         self.last = Some(block);
         self.writes += 1;
         self.bytes += bytes.len() as u64;
+        self.lengths[stream as usize] += bytes.len() as u64;
         self.memory += (bytes.len() + WRITE_COST) as u64;
         let mut hasher = DefaultHasher::new();
         (self.hash, stream, time, bytes).hash(&mut hasher);
@@ -78,6 +81,11 @@ impl Output {
     /// How many bytes there are, in both streams together.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// How many bytes of one stream there are.
+    pub fn length(&self, stream: Stream) -> u64 {
+        self.lengths[stream as usize]
     }
 
     /// Bytes that the log takes. With small writes that is much more than what was written.

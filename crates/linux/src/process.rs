@@ -14,6 +14,7 @@ use crate::fs::{Credentials, FileSystem, InputFile, Pieces, Setup, StandardStrea
 use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
+use crate::moved::{Moved, Place, SystemCall};
 use crate::signal;
 
 /// All that a run depends on, apart from the host's files.
@@ -127,21 +128,31 @@ impl Process {
 
     /// Runs until the time has come or the process ends. A process that has ended stays as it is.
     pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Exit {
-        self.run_by(|machine| machine.run(until, observer))
+        self.run_by(|machine| machine.run(until, observer), |_| {})
     }
 
     /// The same with a trace of what the machine does; the kernel's part is not in it.
     pub fn run_traced(&mut self, until: Time, trace: &mut Trace) -> Exit {
-        self.run_by(|machine| machine.run_traced(until, trace))
+        self.run_by(|machine| machine.run_traced(until, trace), |_| {})
     }
 
-    fn run_by(&mut self, mut run: impl FnMut(&mut Machine) -> Stop) -> Exit {
+    /// The same with the kernel's part: the system calls, with what they moved.
+    pub fn run_followed(&mut self, until: Time, trace: &mut Trace, calls: &mut Vec<SystemCall>) -> Exit {
+        self.run_by(|machine| machine.run_traced(until, trace), |call| calls.push(call()))
+    }
+
+    /// `note` is handed each system call that was served, to be asked for if somebody cares.
+    fn run_by(
+        &mut self,
+        mut run: impl FnMut(&mut Machine) -> Stop,
+        mut note: impl FnMut(&dyn Fn() -> SystemCall),
+    ) -> Exit {
         loop {
             if let Some(exit) = &self.kernel.ended {
                 return exit.clone();
             }
             if self.kernel.waiting {
-                self.kernel.syscall(&mut self.machine);
+                self.serve(&mut note);
                 if self.kernel.waiting {
                     return Exit::Input;
                 }
@@ -149,13 +160,36 @@ impl Process {
             }
             match run(&mut self.machine) {
                 Stop::Until => return Exit::Until,
-                Stop::Syscall => self.kernel.syscall(&mut self.machine),
+                Stop::Syscall => self.serve(&mut note),
                 Stop::Fault(fault) => self.kernel.ended = Some(self.fatal(fault)),
                 Stop::Unsupported(instruction) => {
                     self.kernel.ended = Some(Exit::Unsupported(instruction));
                 }
             }
         }
+    }
+
+    fn serve(&mut self, note: &mut impl FnMut(&dyn Fn() -> SystemCall)) {
+        let (number, arguments) = Kernel::request(&self.machine);
+        self.kernel.syscall(&mut self.machine);
+        if self.kernel.waiting {
+            return;
+        }
+        note(&|| {
+            let written = self.kernel.accesses.iter().filter(|access| access.write);
+            let by_kernel = written.map(|access| Moved {
+                from: Place::Kernel,
+                to: Place::Memory(access.address),
+                length: access.length,
+            });
+            SystemCall {
+                time: Time(self.machine.time.0.saturating_sub(1)),
+                number,
+                arguments,
+                result: self.machine.cpu.get(Reg::RAX),
+                moved: by_kernel.chain(self.kernel.moved.iter().copied()).collect(),
+            }
+        });
     }
 
     /// A hash of everything that the further run depends on.

@@ -6,7 +6,7 @@
 //! through each fine segment, the last first, with a trace. So a pass over the whole run costs about two more runs, in
 //! memory that does not depend on how long the run is.
 
-use linux::{Exit, Process};
+use linux::{Exit, Process, SystemCall};
 use machine::{Time, Trace, Unwatched};
 
 /// Instructions between the first coarse checkpoints.
@@ -33,6 +33,8 @@ pub struct Segment<'a> {
     pub start: Time,
     pub end: Time,
     pub trace: &'a Trace,
+    /// In order.
+    pub calls: &'a [SystemCall],
 }
 
 impl Recording {
@@ -93,6 +95,7 @@ impl Recording {
     pub fn backward(&mut self, end: Time, mut visit: impl FnMut(Segment<'_>) -> bool) {
         let mut end = end.min(self.end());
         let mut trace = Trace::new();
+        let mut calls = Vec::new();
         for index in (0..self.checkpoints.len()).rev() {
             let Some(coarse) = self.checkpoints.get_mut(index) else { return };
             if coarse.machine.time >= end {
@@ -103,8 +106,9 @@ impl Recording {
             while let Some(mut before) = fine.pop() {
                 let start = before.machine.time;
                 trace.clear();
-                before.fork().run_traced(end, &mut trace);
-                if !visit(Segment { before: &mut before, start, end, trace: &trace }) {
+                calls.clear();
+                before.fork().run_followed(end, &mut trace, &mut calls);
+                if !visit(Segment { before: &mut before, start, end, trace: &trace, calls: &calls }) {
                     return;
                 }
                 end = start;

@@ -41,6 +41,7 @@ pub use mapping::FileMapping;
 pub use node::{Inode, ProcessFile};
 pub use open::ProcessText;
 pub use permission::Credentials;
+pub use pipe::PipeId;
 pub use random::RandomStream;
 pub use readiness::Readiness;
 pub use resolve::{At, Follow, Target};
@@ -50,7 +51,7 @@ pub use virtual_files::{KERNEL_RELEASE, KERNEL_VERSION};
 use crate::errno::Errno;
 use descriptors::{Descriptor, FileId, OpenFile};
 use input::Input;
-use pipe::{Pipe, PipeId};
+use pipe::Pipe;
 use tree::Tree;
 
 /// The persistent map that all state is made of: clones in constant time, iterates in order.

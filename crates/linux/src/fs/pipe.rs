@@ -20,6 +20,8 @@ pub struct PipeId(pub u64);
 #[derive(Clone)]
 pub struct Pipe {
     bytes: Arc<VecDeque<u8>>,
+    /// How many bytes have been taken out.
+    pub taken: u64,
     pub readers: u32,
     pub writers: u32,
 }
@@ -27,7 +29,7 @@ pub struct Pipe {
 impl Pipe {
     /// An empty pipe with one reader and one writer.
     pub fn new() -> Pipe {
-        Pipe { bytes: Arc::default(), readers: 1, writers: 1 }
+        Pipe { bytes: Arc::default(), taken: 0, readers: 1, writers: 1 }
     }
 
     pub fn len(&self) -> usize {
@@ -47,6 +49,7 @@ impl Pipe {
             return Err(if nonblocking { Errno::EAGAIN.into() } else { IoError::Deadlock });
         }
         let count = count.min(self.bytes.len());
+        self.taken += count as u64;
         Ok(Arc::make_mut(&mut self.bytes).drain(..count).collect())
     }
 

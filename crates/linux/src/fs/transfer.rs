@@ -9,6 +9,7 @@ use super::node::{Device, Entry, Inode, Kind};
 use super::virtual_files::DESCRIPTOR_LINKS;
 use super::{FileSystem, Name, Timestamp};
 use crate::errno::Errno;
+use crate::moved::Place;
 
 /// Why bytes could not be moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -220,6 +221,50 @@ impl FileSystem {
         None
     }
 
+    /// Where a read at a position, or at the open file's own, gets its first byte from.
+    pub fn read_place(&self, descriptor: i32, position: Option<u64>) -> Option<Place> {
+        let (_, file) = self.file(descriptor).ok()?;
+        let offset = position.unwrap_or(file.offset);
+        match &file.object {
+            Object::Node(inode) if matches!(self.tree.node(*inode).ok()?.kind, Kind::File(_)) => {
+                Some(Place::File { inode: *inode, offset })
+            }
+            Object::PipeReader(pipe) => {
+                Some(Place::Pipe { pipe: *pipe, offset: self.pipes.get(pipe)?.taken })
+            }
+            Object::Input => Some(Place::Input { offset }),
+            _ => None,
+        }
+    }
+
+    /// The stream that a descriptor writes to, if it is captured output.
+    pub fn output_stream(&self, descriptor: i32) -> Option<Stream> {
+        match self.file(descriptor).ok()?.1.object {
+            Object::Output(stream) => Some(stream),
+            // Only a terminal is both; what is written to its input side is output.
+            Object::Input => Some(Stream::Stdout),
+            _ => None,
+        }
+    }
+
+    /// Where a write at a position, or at the open file's own, puts its first byte, apart from output.
+    pub fn write_place(&self, descriptor: i32, position: Option<u64>) -> Option<Place> {
+        let (_, file) = self.file(descriptor).ok()?;
+        match &file.object {
+            Object::Node(inode) => {
+                let node = self.tree.node(*inode).ok()?;
+                let appends = file.flags & O_APPEND != 0;
+                let offset = if appends { node.size() } else { position.unwrap_or(file.offset) };
+                matches!(node.kind, Kind::File(_)).then_some(Place::File { inode: *inode, offset })
+            }
+            Object::PipeWriter(id) => {
+                let pipe = self.pipes.get(id)?;
+                Some(Place::Pipe { pipe: *id, offset: pipe.taken + pipe.len() as u64 })
+            }
+            _ => None,
+        }
+    }
+
     fn readable(&self, descriptor: i32) -> Result<u64, Errno> {
         let (_, file) = self.file(descriptor)?;
         if file.readable() { Ok(file.offset) } else { Err(Errno::EBADF) }
@@ -297,9 +342,9 @@ impl FileSystem {
                 let count = self.pipes.get_mut(&id).ok_or(Errno::EBADF)?.write(bytes, nonblocking)?;
                 Ok((Written::Count(count), offset))
             }
-            Object::Output(stream) => Ok((Written::Output(*stream), offset)),
-            // Only a terminal is both; what is written to its input side is output.
-            Object::Input => Ok((Written::Output(Stream::Stdout), offset)),
+            Object::Output(_) | Object::Input => {
+                Ok((Written::Output(self.output_stream(descriptor).unwrap_or(Stream::Stdout)), offset))
+            }
             Object::Generated { .. } | Object::PipeReader(_) => Err(Errno::EBADF.into()),
         }
     }

@@ -5,8 +5,10 @@ use machine::{Backing, PAGE_SIZE, Permissions, Region};
 use super::nr;
 use crate::elf::{ADDRESS_SPACE_END, page_down, page_up};
 use crate::errno::Errno;
+use crate::fs::FileMapping;
 use crate::kernel::{Args, Call, SysResult};
 use crate::loader::{MMAP_BOTTOM, MMAP_TOP};
+use crate::moved::Place;
 use crate::stack::{STACK_SIZE, STACK_TOP};
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
@@ -86,6 +88,11 @@ impl Call<'_> {
         let start = self.place(address, length, flags)?;
         let permissions = permissions(protection);
         self.forget_shared(start, start + length);
+        let from = match &file {
+            Some(FileMapping { content: Some(_), inode, .. }) => Place::File { inode: *inode, offset },
+            _ => Place::Fresh,
+        };
+        self.note_move(Some(from), Some(Place::Memory(start)), length);
         match file {
             Some(file) => self.map_file(start, length, permissions, shared, offset, file),
             None => self.guest.memory.map(Region {
@@ -218,6 +225,7 @@ impl Call<'_> {
         self.guest.memory.unmap(old + kept, old + old_length);
         self.move_shared(old, old + kept, new);
         self.guest.memory.relocate(old, old + kept, new);
+        self.note_move(Some(Place::Memory(old)), Some(Place::Memory(new)), kept);
         if new_length > old_length {
             let moved = Region {
                 start: region.start.wrapping_sub(old).wrapping_add(new),
@@ -257,6 +265,7 @@ impl Call<'_> {
             if !self.is_free(old, new) || self.too_many_regions() {
                 return Ok(heap.end);
             }
+            self.note_move(Some(Place::Fresh), Some(Place::Memory(old)), new - old);
             self.guest.memory.map(Region {
                 start: old,
                 end: new,

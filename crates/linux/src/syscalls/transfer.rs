@@ -7,6 +7,7 @@ use crate::fs::abi::{O_APPEND, S_IFMT, S_IFREG, SEEK_CUR};
 use crate::fs::{IoError, Written};
 use crate::guest::{IoVec, MAX_TRANSFER};
 use crate::kernel::{Args, Call, SysResult};
+use crate::moved::Place;
 use crate::signal::SIGPIPE;
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
@@ -45,12 +46,14 @@ impl Call<'_> {
         let pieces = buffers.iter().flat_map(|buffer| split(*buffer));
         for piece in pieces {
             let side = Side { descriptor, position: position.map(|at| at.saturating_add(done)) };
+            let from = self.kernel.files.read_place(descriptor, side.position);
             let bytes = match self.read_side(side, piece.length as usize) {
                 Ok(bytes) => bytes,
                 Err(_) if done > 0 => break,
                 Err(error) => return self.give_up("read", error),
             };
             let written = self.write_prefix(piece.base, &bytes);
+            self.note_move(from, Some(Place::Memory(piece.base)), written);
             done += written;
             let lost = bytes.len() as u64 - written;
             if lost > 0 {
@@ -79,9 +82,11 @@ impl Call<'_> {
         let mut fault = false;
         while pieces.peek().is_some() && !fault {
             let mut bytes = Vec::new();
+            let mut parts = Vec::new();
             while let Some(piece) = pieces.next_if(|piece| bytes.len() + piece.length as usize <= PIECE) {
                 let part = self.guest.read_available(piece.base, piece.length).unwrap_or_default();
                 fault = (part.len() as u64) < piece.length;
+                parts.push((piece.base, part.len() as u64));
                 bytes.extend_from_slice(&part);
                 if fault {
                     break;
@@ -91,8 +96,10 @@ impl Call<'_> {
                 break;
             }
             let side = Side { descriptor, position: position.map(|at| at.saturating_add(done)) };
+            let to = self.write_place(side);
             match self.write_side(side, &bytes) {
                 Ok(count) => {
+                    self.note_written(&parts, to, count as u64);
                     done += count as u64;
                     if count < bytes.len() {
                         break;
@@ -179,6 +186,8 @@ impl Call<'_> {
         }
         while done < count {
             let wanted = (count - done).min(PIECE as u64) as usize;
+            let from = self.kernel.files.read_place(source.descriptor, advance(source, done).position);
+            let to = self.write_place(advance(target, done));
             let bytes = match self.read_side(advance(source, done), wanted) {
                 Ok(bytes) if bytes.is_empty() => break,
                 Ok(bytes) => bytes,
@@ -187,6 +196,7 @@ impl Call<'_> {
             };
             let written = self.write_side(advance(target, done), &bytes);
             let taken = *written.as_ref().unwrap_or(&0);
+            self.note_move(from, to, taken as u64);
             if taken < bytes.len() && source.position.is_none() {
                 // The source keeps what the target did not take.
                 let back = (bytes.len() - taken) as i64;
@@ -223,6 +233,26 @@ impl Call<'_> {
                 bytes.len()
             }
         })
+    }
+
+    /// Where the first byte goes that is written to this side.
+    fn write_place(&self, side: Side) -> Option<Place> {
+        let files = &self.kernel.files;
+        let output = |stream| Place::Output { stream, offset: self.kernel.output.length(stream) };
+        files
+            .output_stream(side.descriptor)
+            .map(output)
+            .or_else(|| files.write_place(side.descriptor, side.position))
+    }
+
+    /// Notes that these parts of memory went, one after the other, to a place that took `count` bytes.
+    fn note_written(&mut self, parts: &[(u64, u64)], to: Option<Place>, count: u64) {
+        let mut done = 0;
+        for &(base, length) in parts {
+            let length = length.min(count - done);
+            self.note_move(Some(Place::Memory(base)), to.map(|to| to.plus(done)), length);
+            done += length;
+        }
     }
 
     /// What a call returns that could not move a single byte.
@@ -290,6 +320,7 @@ mod tests {
     use crate::fs::abi::{O_CREAT, O_RDONLY, O_RDWR};
     use crate::fs::tests::Scratch;
     use crate::kernel::Exit;
+    use crate::moved::Moved;
     use crate::testing::{Rig, SCRATCH, SCRATCH_LENGTH};
 
     #[test]
@@ -319,6 +350,43 @@ mod tests {
         let log: Vec<_> = rig.kernel.accesses.iter().map(|a| (a.address, a.length, a.write)).collect();
         assert_eq!(log, [(SCRATCH, 5, true)]);
         assert_eq!(rig.kernel.output.contents(Stream::Stdout), b"out");
+    }
+
+    #[test]
+    fn moves_lead_from_memory_to_a_file_and_back_and_to_output() {
+        let mut rig = Rig::over(&Scratch::new());
+        let file = rig.open("f", O_RDWR | O_CREAT).unwrap();
+        rig.put(SCRATCH, b"hello world");
+        rig.call(nr::write, &[file, SCRATCH, 11]).unwrap();
+        let [Moved { from: Place::Memory(SCRATCH), to: Place::File { inode, offset: 0 }, length: 11 }] =
+            rig.kernel.moved[..]
+        else {
+            panic!("{:?}", rig.kernel.moved);
+        };
+        rig.call(nr::pread64, &[file, SCRATCH + 100, 100, 6]).unwrap();
+        let back =
+            Moved { from: Place::File { inode, offset: 6 }, to: Place::Memory(SCRATCH + 100), length: 5 };
+        assert_eq!(rig.kernel.moved, [back]);
+        for offset in [0, 3] {
+            rig.call(nr::write, &[1, SCRATCH, 3]).unwrap();
+            let to = Place::Output { stream: Stream::Stdout, offset };
+            assert_eq!(rig.kernel.moved, [Moved { from: Place::Memory(SCRATCH), to, length: 3 }]);
+        }
+    }
+
+    #[test]
+    fn moves_through_a_pipe_are_counted_from_its_first_byte() {
+        let mut rig = Rig::over(&Scratch::new());
+        rig.call(nr::pipe2, &[SCRATCH, 0]).unwrap();
+        let ends = rig.get(SCRATCH, 8);
+        let (from, to) = (u64::from(ends[0]), u64::from(ends[4]));
+        for offset in [0, 4] {
+            rig.call(nr::write, &[to, SCRATCH + 8, 4]).unwrap();
+            let Place::Pipe { offset: written, .. } = rig.kernel.moved[0].to else { panic!() };
+            rig.call(nr::read, &[from, SCRATCH + 16, 100]).unwrap();
+            let Place::Pipe { offset: read, .. } = rig.kernel.moved[0].from else { panic!() };
+            assert_eq!((written, read), (offset, offset));
+        }
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! What system calls moved: bytes between the guest's memory, files, pipes and the standard streams. For those who
+//! follow data through the kernel.
+
+use crate::fs::{Inode, PipeId, Stream};
+
+/// Where bytes are, or come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    Memory(u64),
+    File {
+        inode: Inode,
+        offset: u64,
+    },
+    /// Counted from the first byte that was ever written to the pipe.
+    Pipe {
+        pipe: PipeId,
+        offset: u64,
+    },
+    /// Standard input, unless it is a file.
+    Input {
+        offset: u64,
+    },
+    Output {
+        stream: Stream,
+        offset: u64,
+    },
+    /// Memory that the kernel has just handed out, and that nobody has written to.
+    Fresh,
+    /// The kernel itself: the size of a file, the time, a list of names.
+    Kernel,
+}
+
+impl Place {
+    /// The place so many bytes further on.
+    pub fn plus(self, bytes: u64) -> Place {
+        match self {
+            Place::Memory(address) => Place::Memory(address.wrapping_add(bytes)),
+            Place::File { inode, offset } => Place::File { inode, offset: offset.saturating_add(bytes) },
+            Place::Pipe { pipe, offset } => Place::Pipe { pipe, offset: offset.saturating_add(bytes) },
+            Place::Input { offset } => Place::Input { offset: offset.saturating_add(bytes) },
+            Place::Output { stream, offset } => {
+                Place::Output { stream, offset: offset.saturating_add(bytes) }
+            }
+            Place::Fresh | Place::Kernel => self,
+        }
+    }
+}
+
+/// Bytes that went from one place to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub from: Place,
+    pub to: Place,
+    pub length: u64,
+}
+
+/// One system call of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemCall {
+    /// The instruction that made it.
+    pub time: machine::Time,
+    pub number: u64,
+    pub arguments: [u64; 6],
+    pub result: u64,
+    /// In the order in which it happened. All that the call wrote to the guest's memory is in it.
+    pub moved: Vec<Moved>,
+}
