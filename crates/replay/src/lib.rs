@@ -2,6 +2,8 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod flow;
 mod recording;
 
+pub use flow::{Flow, FunctionFlow};
 pub use recording::{Recording, Segment};
