@@ -16,6 +16,7 @@ mod trace;
 mod values;
 pub mod vector;
 
+pub use block::CodeSpace;
 pub use cpu::Cpu;
 pub use exec::Force;
 pub use fault::{Fault, FaultKind, Stop, Unsupported};

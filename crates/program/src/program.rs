@@ -189,6 +189,17 @@ impl Program {
         Some((start.wrapping_add(bias), size))
     }
 
+    /// The name in the symbol table, as it is there, of the function that `address` lies in.
+    pub fn symbol_at(&self, address: u64) -> Option<&str> {
+        let (object, bias) = self.place(address)?;
+        object.symbols().at(object, address.wrapping_sub(bias)).map(|symbol| symbol.name)
+    }
+
+    /// Whether the object at `address` has debug information.
+    pub fn has_debug_info(&self, address: u64) -> bool {
+        self.place(address).is_some_and(|(object, _)| object.debug_info().is_some())
+    }
+
     /// The control flow graph of the function that `address` belongs to; `None` when there is no code. Its
     /// [`Cfg::holes`] say what is missing.
     pub fn cfg(&self, address: u64) -> Option<Arc<Cfg>> {

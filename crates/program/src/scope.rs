@@ -7,6 +7,7 @@ use std::sync::Arc;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::program::Program;
+use crate::statements::Stmt;
 
 /// Where the system keeps libraries and what belongs to compilers.
 const SYSTEM_DIRECTORIES: [&str; 7] =
@@ -76,6 +77,12 @@ impl Scope {
         let file = if has_debug_info { file_of(program, address) } else { None };
         let is_main = program.main_object() == Some(&object.path);
         self.judge(&object.path, file.as_deref(), is_main, has_debug_info)
+    }
+
+    /// Whether a statement is under suspicion: for code that was inlined, its own source counts.
+    pub fn of_statement(&self, program: &Program, stmt: &Stmt) -> Trust {
+        let is_main = program.main_object() == Some(&stmt.object);
+        self.judge(&stmt.object, Some(&stmt.file), is_main, true)
     }
 
     fn judge(&self, object: &str, file: Option<&str>, is_main: bool, has_debug_info: bool) -> Trust {

@@ -145,6 +145,11 @@ impl FunctionFlow {
         of_block.map_or(&[], |controllers| controllers)
     }
 
+    /// The same of a block.
+    pub fn controllers_of(&self, block: BlockId) -> &[u64] {
+        self.controllers.get(block.0 as usize).map_or(&[], |controllers| controllers)
+    }
+
     /// The graph is too large for its control dependences to be whole.
     pub fn is_cut(&self) -> bool {
         self.is_cut

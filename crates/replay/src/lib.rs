@@ -2,8 +2,13 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod dependence;
 mod flow;
 mod recording;
 
+pub use dependence::{
+    Backward, Cell, Code, Criterion, Follow, Made, Need, Share, Slice, Source, Step, StmtId, Unseen, Use,
+    Watch,
+};
 pub use flow::{Flow, FunctionFlow};
 pub use recording::{Recording, Segment};

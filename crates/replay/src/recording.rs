@@ -24,6 +24,8 @@ pub struct Recording {
     /// The process as it ended.
     last: Process,
     exit: Exit,
+    /// When the program itself began, once that has been asked.
+    pub(crate) program_start: Option<Time>,
 }
 
 /// A stretch of the run, with a trace of it.
@@ -45,6 +47,7 @@ impl Recording {
             spacing: FIRST_SPACING,
             last: process.fork(),
             exit: Exit::Until,
+            program_start: None,
         };
         let start = process.machine.time;
         let exit = loop {

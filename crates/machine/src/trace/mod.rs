@@ -102,6 +102,11 @@ impl Trace {
         self.parts.iter().rev().flat_map(Part::backward)
     }
 
+    /// The spaces of the blocks that ran. While one is held, what [`Pass::block`] says names the same block.
+    pub fn spaces(&self) -> impl Iterator<Item = &Arc<CodeSpace>> {
+        self.parts.iter().map(|part| &part.space)
+    }
+
     /// Forgets everything but keeps its memory for the next stretch.
     pub fn clear(&mut self) {
         self.parts.truncate(1);
@@ -225,6 +230,17 @@ impl<'a> Pass<'a> {
     /// Where the block begins that the instructions are from: with `instructions`, it tells what ran without a look at it.
     pub fn block(&self) -> *const () {
         std::ptr::from_ref(self.block).cast()
+    }
+
+    /// The address of the block's first instruction, whether that is among those that ran or not.
+    pub fn start(&self) -> u64 {
+        self.block.start
+    }
+
+    /// All instructions of the block, with their ops, whether they ran or not.
+    pub fn whole_block(&self) -> impl Iterator<Item = (u64, &'a [Op])> + use<'a> {
+        let block = self.block;
+        block.instructions.iter().map(|instruction| (instruction.address, block.ops_of(instruction)))
     }
 
     /// Which of the block's instructions ran.

@@ -1,0 +1,532 @@
+//! The pass that goes backwards over a run and follows what a criterion depends on.
+//!
+//! It knows at each instant which bytes are needed, and why. An instruction that gives such a byte its value is a part of
+//! the slice, and what it used is needed in its place. With control dependences, the activation then waits for the branch
+//! that decided about the instruction: the first one met, going backwards, on which its block depends.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use lift::{Op, Reg};
+use linux::{Place, SystemCall};
+use machine::{Executed, Pass, Time, Trace};
+use program::{BlockId, State, Stmt};
+
+use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
+use super::frames::{Frames, Instance, Left};
+use super::need::{Need, Pending, Use};
+use super::slice::{Share, Slice, Source};
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// The low bytes of a slot, as a set.
+    Register(Reg, lift::Bytes),
+    Memory {
+        address: u64,
+        length: u64,
+    },
+    /// Bytes of files, pipes and streams.
+    Kernel {
+        place: Place,
+        length: u64,
+    },
+}
+
+/// Which dependences are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// Values and the addresses that they were found by.
+    Data,
+    /// Also the conditions that decided what was executed.
+    Full,
+}
+
+/// A step from a use to what it used, between two statement instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The instance that used something; 0 is the criterion.
+    pub user: u32,
+    pub how: Use,
+    /// The instance that made it, and its statement.
+    pub maker: u32,
+    pub stmt: StmtId,
+    /// When and where it was made.
+    pub time: Time,
+    pub address: u64,
+    pub made: Made,
+    /// Of the maker.
+    pub distance: u32,
+    /// Made by trusted code that the statement called.
+    pub in_library: bool,
+}
+
+/// What a step leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    Register(Reg),
+    Memory {
+        address: u64,
+        length: u64,
+    },
+    Kernel(Place),
+    /// A branch that decided.
+    Decision,
+    /// A call that brought about what was executed.
+    Call,
+}
+
+/// Somebody who wants to see the steps of a pass, not only what they come to.
+pub trait Watch {
+    fn step(&mut self, _step: Step) {}
+    /// A chain ends.
+    fn end(&mut self, _user: Need, _source: &Source) {}
+}
+
+/// Nobody does.
+pub struct Unseen;
+
+impl Watch for Unseen {}
+
+pub struct Backward<'c, 'p, W> {
+    pub(super) code: &'c mut Code<'p>,
+    follow: Follow,
+    pub(super) pending: Pending,
+    pub(super) frames: Frames,
+    shares: Vec<Option<Share>>,
+    slice: Slice,
+    pub(super) watch: &'c mut W,
+    /// The instruction that ran next in time.
+    next: u64,
+    /// The main stack.
+    stack: Range<u64>,
+    /// No byte of the stack below this is needed.
+    lowest_on_stack: u64,
+    /// When the program began.
+    begin: Time,
+    /// Initialisers that are in the slice.
+    initialisers: BTreeMap<StmtId, Instance>,
+    /// The instruction at hand.
+    pub(super) now: Now,
+}
+
+/// The instruction at hand.
+#[derive(Clone, Copy)]
+pub(super) struct Now {
+    pub time: Time,
+    pub address: u64,
+    pub block: Option<BlockId>,
+    pub in_scope: bool,
+    pub has_frame_pointer: bool,
+    pub is_transit: bool,
+}
+
+impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
+    /// A pass from a stopped guest on.
+    pub fn new(
+        code: &'c mut Code<'p>,
+        state: &State<'_>,
+        begin: Time,
+        follow: Follow,
+        watch: &'c mut W,
+    ) -> Self {
+        let program = code.program();
+        let frames = Frames::of(code, program, state);
+        let next = state.registers().rip().unwrap_or(0);
+        Backward {
+            code,
+            follow,
+            pending: Pending::new(),
+            frames,
+            shares: Vec::new(),
+            slice: Slice::default(),
+            watch,
+            next,
+            stack: linux::STACK_TOP - linux::STACK_SIZE..linux::STACK_TOP,
+            lowest_on_stack: u64::MAX,
+            begin,
+            initialisers: BTreeMap::new(),
+            now: Now {
+                time: Time(0),
+                address: next,
+                block: None,
+                in_scope: true,
+                has_frame_pointer: false,
+                is_transit: false,
+            },
+        }
+    }
+
+    /// Adds to what is asked about.
+    pub fn ask(&mut self, cell: Cell) {
+        let need = Need::of_criterion();
+        match cell {
+            Cell::Register(reg, bytes) => self.pending.need_slot(reg, bytes, need),
+            Cell::Memory { address, length } => {
+                (0..length).for_each(|byte| self.need_memory(address.wrapping_add(byte), need));
+            }
+            Cell::Kernel { place, length } => {
+                (0..length).for_each(|byte| self.pending.need_place(place.plus(byte), need));
+            }
+        }
+    }
+
+    /// Asks why the guest came to where it is.
+    pub fn ask_why_here(&mut self) {
+        let need = Need::of_criterion().used_as(Use::Control);
+        let address = self.next;
+        if let Some(frame) = self.frames.top() {
+            let function = self.code.function(frame.function);
+            match function.flow.as_ref().and_then(|flow| flow.block_at(address)) {
+                Some(block) => frame.awaiting.push((block, need)),
+                None => frame.awaiting_call = Some(need),
+            }
+        }
+    }
+
+    /// Nothing is looked for any more.
+    pub fn is_done(&self) -> bool {
+        self.pending.is_empty() && (self.follow == Follow::Data || self.frames.await_nothing())
+    }
+
+    /// Goes over a stretch of the run, from its end to its start or to where the program began.
+    pub fn pass(&mut self, trace: &Trace, calls: &[SystemCall]) {
+        self.code.hold(trace);
+        let mut calls = calls.iter().rev().peekable();
+        for pass in trace.backward() {
+            let code = self.code.block(&pass);
+            let last = pass.instructions().end;
+            let is_whole = last == code.instructions.len();
+            self.slice.instructions += pass.instructions().len() as u64;
+            let ending = if is_whole { code.ending } else { Ending::Plain };
+            let call = match ending {
+                Ending::Syscall => {
+                    let time = pass.time.0 + pass.instructions().len() as u64 - 1;
+                    calls.next_if(|call| call.time.0 == time)
+                }
+                _ => None,
+            };
+            self.block(&pass, &code, ending, call);
+            if self.is_done() || pass.time < self.begin {
+                return;
+            }
+        }
+    }
+
+    fn block(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, call: Option<&SystemCall>) {
+        let first = pass.instructions().start;
+        let Some(begin) = code.instructions.get(first) else { return };
+        let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
+        let function = self.code.function(code.function);
+        self.now.in_scope = function.in_scope;
+        self.now.has_frame_pointer = function.has_frame_pointer;
+        self.now.address = last.address;
+        self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
+        self.now.block = last.block;
+        let (left, slot) = self.transfer(pass, code.function, ending);
+        self.frames.visit(last.stmt, last.address);
+        if let Some(slot) = slot {
+            self.end_uninitialised(slot);
+        }
+        self.take_over(left, pass, ending);
+        if self.can_skip(pass, code, ending, call) {
+            if !code.is_uniform {
+                self.frames.skip_to(begin.stmt);
+            }
+        } else {
+            self.decide(pass, ending);
+            self.instructions(pass, code, call);
+        }
+        self.frames.passed(begin.address);
+        self.next = begin.address;
+    }
+
+    fn instructions(&mut self, pass: &Pass<'_>, code: &BlockCode, call: Option<&SystemCall>) {
+        let mut stmt = StmtId::NONE;
+        for (executed, known) in instructions(pass, code) {
+            if known.stmt != stmt {
+                if stmt != StmtId::NONE {
+                    self.frames.passed(u64::MAX);
+                    self.frames.visit(known.stmt, known.address);
+                }
+                stmt = known.stmt;
+            }
+            self.now.time = executed.time;
+            self.now.address = known.address;
+            self.now.block = known.block;
+            self.now.is_transit = known.is_transit;
+            if let Some(call) = call.filter(|_| executed.ops.last() == Some(&Op::Syscall)) {
+                self.system_call(call);
+            }
+            if self.concerns(&executed, known) {
+                self.ops(executed.ops, executed.words);
+            }
+        }
+    }
+
+    /// Whether an instruction may give a needed byte its value, or computes what it decides by.
+    fn concerns(&mut self, executed: &Executed<'_>, known: &InstructionCode) -> bool {
+        known.writes & self.pending.wanted_slots() != 0
+            || known.stores && self.touches(executed.words)
+            || self.pending.temporaries_needed()
+            || known.has_string
+    }
+
+    /// Whether some access may be to a needed byte.
+    fn touches(&mut self, words: &[u64]) -> bool {
+        self.pending.has_memory() && words.iter().any(|word| self.pending.needs_memory(*word, 16))
+    }
+
+    fn can_skip(
+        &mut self,
+        pass: &Pass<'_>,
+        code: &BlockCode,
+        ending: Ending,
+        call: Option<&SystemCall>,
+    ) -> bool {
+        let decides = match ending {
+            Ending::Branch | Ending::IndirectJump => {
+                self.frames.top().is_some_and(|frame| !frame.awaiting.is_empty())
+            }
+            _ => false,
+        };
+        !decides
+            && call.is_none()
+            && code.writes & self.pending.wanted_slots() == 0
+            && !self.pending.temporaries_needed()
+            && !(code.stores && (code.has_string || self.touches(pass.words())))
+    }
+
+    pub(super) fn follows_control(&self) -> bool {
+        self.follow != Follow::Data
+    }
+
+    /// Keeps account of activations. What those that begin here left open comes back, and the return slot of a call.
+    fn transfer(&mut self, pass: &Pass<'_>, function: FunctionId, ending: Ending) -> (Left, Option<u64>) {
+        let slot = pass.words().last().copied();
+        match (ending, slot) {
+            (Ending::Return, Some(slot)) => {
+                self.frames.enter(self.code, slot, function, self.next);
+                if self.code.function(function).allocator.is_some() {
+                    self.take_result();
+                }
+                (Left::default(), None)
+            }
+            (Ending::Call, Some(slot)) => (self.frames.leave(self.code, slot, function), Some(slot)),
+            _ if self.frames.top().is_none_or(|top| top.function != function) => {
+                (self.frames.jump(self.code, function), None)
+            }
+            _ => (Left::default(), None),
+        }
+    }
+
+    /// What an allocator handed out depends on what was asked of it, not on how it found it.
+    fn take_result(&mut self) {
+        let needs = self.pending.take_slot(Reg::RAX);
+        let need = needs.iter().map(|(_, need)| need).reduce(Need::joined);
+        if let Some(frame) = self.frames.top() {
+            frame.result = need;
+        }
+    }
+
+    /// What a function left open when it began is the business of the call, or the jump, that led there.
+    fn take_over(&mut self, left: Left, pass: &Pass<'_>, ending: Ending) {
+        if let (Some(need), Some(function)) = (left.result, left.function) {
+            let passed = self.contribute(need, Made::Register(Reg::RAX));
+            let arguments = self.code.function(function).allocator.unwrap_or(0);
+            for reg in [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX].into_iter().take(arguments) {
+                self.need_slot(reg, 0xff, passed);
+            }
+        }
+        let Some(need) = left.control else { return };
+        let passed = self.contribute(need, Made::Call);
+        let target = pass.whole_block().last().and_then(|(_, ops)| ops.last());
+        if let (Some(Op::Call { target: lift::Value::Reg(target), .. }), Ending::Call) = (target, ending) {
+            self.need_slot(*target, 0xff, self.used_as(passed, Use::Control));
+        }
+    }
+
+    /// A branch that decided about something in the slice is in it as well.
+    fn decide(&mut self, pass: &Pass<'_>, ending: Ending) {
+        if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
+            return;
+        }
+        let address = self.now.address;
+        let Some(frame) = self.frames.top() else { return };
+        let function = self.code.function(frame.function);
+        let Some(flow) = &function.flow else { return };
+        let mut resolved: Option<Need> = None;
+        frame.awaiting.retain(|(block, need)| {
+            let decides = flow.controllers_of(*block).binary_search(&address).is_ok();
+            if decides {
+                resolved = Some(resolved.map_or(*need, |known| known.joined(*need)));
+            }
+            !decides
+        });
+        let Some(need) = resolved else { return };
+        self.slice.decisions += 1;
+        let passed = self.contribute(need, Made::Decision);
+        let passed = self.used_as(passed, Use::Control);
+        match pass.whole_block().last().and_then(|(_, ops)| ops.last()) {
+            Some(Op::Branch { condition, .. }) => self.need_slot(*condition, 1, passed),
+            Some(Op::Jump { target: lift::Value::Reg(target) }) => self.need_slot(*target, 0xff, passed),
+            _ => {}
+        }
+    }
+
+    /// The statement instance at hand made something that is needed: it is in the slice, and what it used for that is
+    /// needed as the result says.
+    pub(super) fn contribute(&mut self, need: Need, made: Made) -> Need {
+        if self.now.is_transit && matches!(made, Made::Register(_) | Made::Memory { .. }) {
+            return need;
+        }
+        let now = self.now;
+        let Some(instance) = self.frames.instance() else { return need };
+        let mut passed = need.passed_on(instance.number);
+        if now.in_scope {
+            passed = passed.in_scope();
+        }
+        let (stmt, maker) = (instance.stmt, instance.number);
+        if stmt != StmtId::NONE {
+            let share = share_of(&mut self.shares, stmt, now.time);
+            share.count(passed, instance);
+            share.first = now.time;
+            share.decisions += u64::from(made == Made::Decision);
+        }
+        if need.user != maker {
+            let (user, how, distance) = (need.user, need.how(), passed.distance());
+            let (time, address, in_library) = (now.time, now.address, !now.in_scope);
+            self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
+        }
+        self.wait_for_branch(passed);
+        passed
+    }
+
+    /// The need of what the code at hand uses so.
+    pub(super) fn used_as(&self, need: Need, how: Use) -> Need {
+        if self.now.in_scope { need.used_as(how) } else { need.used_by_library(how) }
+    }
+
+    /// With control dependences, what is in the slice waits for the branch that decided about it.
+    fn wait_for_branch(&mut self, need: Need) {
+        if self.follow == Follow::Data {
+            return;
+        }
+        let need = self.used_as(need, Use::Control);
+        let block = self.now.block;
+        let Some(frame) = self.frames.top() else { return };
+        match block.filter(|_| !frame.only_calls_matter) {
+            None => frame.awaiting_call = Some(frame.awaiting_call.map_or(need, |known| known.joined(need))),
+            Some(block) => match frame.awaiting.iter_mut().find(|(known, _)| *known == block) {
+                Some((_, known)) => *known = known.joined(need),
+                None => frame.awaiting.push((block, need)),
+            },
+        }
+    }
+
+    pub(super) fn need_slot(&mut self, reg: Reg, bytes: lift::Bytes, need: Need) {
+        if reg == Reg::RBP && self.now.has_frame_pointer {
+            return;
+        }
+        self.pending.need_slot(reg, bytes, need);
+    }
+
+    pub(super) fn need_memory(&mut self, address: u64, need: Need) {
+        if self.stack.contains(&address) {
+            self.lowest_on_stack = self.lowest_on_stack.min(address);
+        }
+        self.pending.need_memory(address, need);
+    }
+
+    pub(super) fn is_on_stack(&self, address: u64) -> bool {
+        self.stack.contains(&address)
+    }
+
+    /// What lies below the return slot did not belong to anybody before the call: who used it used what nobody had written.
+    fn end_uninitialised(&mut self, slot: u64) {
+        if self.lowest_on_stack >= slot || !self.stack.contains(&slot) {
+            return;
+        }
+        let start = self.lowest_on_stack;
+        for offset in self.pending.offsets_needed(Place::Memory(start), slot - start) {
+            if let Some(need) = self.pending.take_memory(start + offset) {
+                self.end(need, Source::Uninitialised { address: start + offset });
+            }
+        }
+        self.lowest_on_stack = slot;
+    }
+
+    /// A chain ends here.
+    pub(super) fn end(&mut self, need: Need, source: Source) {
+        if need.is_internal() {
+            return;
+        }
+        self.watch.end(need, &source);
+        let nearest = self.slice.sources.entry(source).or_insert(u32::MAX);
+        *nearest = need.distance().min(*nearest);
+    }
+
+    /// A byte that a variable held from the beginning: its initialiser is a statement.
+    fn initialised(&mut self, address: u64, need: Need) {
+        let Some(stmt) = self.code.program().statement_of_data(address) else { return };
+        if !self.code.is_in_scope(&stmt) {
+            return;
+        }
+        let stmt = self.code.intern(stmt);
+        let instance = self.initialisers.entry(stmt).or_insert_with(|| self.frames.initialiser(stmt));
+        let passed = need.passed_on(instance.number);
+        share_of(&mut self.shares, stmt, self.begin).count(passed, instance);
+        if need.user != instance.number {
+            let (user, how, maker, distance) = (need.user, need.how(), instance.number, passed.distance());
+            let made = Made::Memory { address, length: 1 };
+            let (time, address, in_library) = (self.begin, 0, false);
+            self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
+        }
+    }
+
+    /// The slice, when the start of the run is reached: what is still needed was there from the beginning.
+    pub fn finish(mut self) -> Slice {
+        for (address, need) in self.pending.memory() {
+            self.initialised(address, need);
+            self.end(need, Source::Initial { address });
+        }
+        for number in 0..=u8::MAX {
+            let taken = self.pending.take_slot(Reg(number));
+            if let Some(need) = taken.iter().map(|(_, need)| need).reduce(Need::joined) {
+                self.end(need, Source::InitialRegister(Reg(number)));
+            }
+        }
+        let places: Vec<(Place, Need)> = self.pending.places().collect();
+        for (place, need) in places {
+            self.end(need, Source::Input(place));
+        }
+        for (index, share) in self.shares.iter().enumerate() {
+            let stmt: Option<&Stmt> = self.code.statement(StmtId(index as u32));
+            if let (Some(stmt), Some(share)) = (stmt, share) {
+                self.slice.statements.insert(stmt.clone(), *share);
+            }
+        }
+        self.slice
+    }
+}
+
+fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
+    let index = stmt.0 as usize;
+    if shares.len() <= index {
+        shares.resize(index + 1, None);
+    }
+    shares[index].get_or_insert(Share::new(time))
+}
+
+impl Share {
+    /// An instance serves a need.
+    fn count(&mut self, need: Need, instance: &mut Instance) {
+        self.distance = self.distance.min(need.distance());
+        self.instances += u64::from(!instance.counted);
+        self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);
+        self.select_instances += u64::from(need.is_select() && !instance.counted_as_select);
+        instance.counted = true;
+        instance.counted_as_data |= need.is_data();
+        instance.counted_as_select |= need.is_select();
+    }
+}

@@ -1,0 +1,416 @@
+//! What a pass over a run asks of code, worked out once a block: functions, statements, and what can be passed over.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use lift::{Address, Decoded, Op, Reg, Value};
+use machine::{CodeSpace, Executed, Pass, Trace};
+use program::{BlockId, Part, Program, Scope, Stmt, Trust};
+
+use super::need::{NumberMap, slot_bit};
+use crate::flow::{Flow, FunctionFlow};
+
+/// A statement, by its number in [`Code`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StmtId(pub u32);
+
+impl StmtId {
+    /// Code of no statement: what the compiler added, and all that is trusted.
+    pub const NONE: StmtId = StmtId(u32::MAX);
+}
+
+/// A function, by its number in [`Code`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionId(pub u32);
+
+pub struct Function {
+    pub flow: Option<Rc<FunctionFlow>>,
+    pub in_scope: bool,
+    /// rbp is its frame pointer, whose value is no dependence.
+    pub has_frame_pointer: bool,
+    /// It puts text together and out: what it puts out is made of what it is given, and its own conditions are no reasons.
+    pub is_output: bool,
+    /// It hands out memory: how many of its arguments say which.
+    pub allocator: Option<usize>,
+}
+
+/// One block of the machine.
+pub struct BlockCode {
+    pub function: FunctionId,
+    pub instructions: Box<[InstructionCode]>,
+    /// Slots that some instruction writes.
+    pub writes: u64,
+    /// Whether some instruction writes memory.
+    pub stores: bool,
+    /// Some instruction accesses more than one place at a time.
+    pub has_string: bool,
+    /// The statement of the first instruction, and whether that of all others is the same.
+    pub first: StmtId,
+    pub is_uniform: bool,
+    pub ending: Ending,
+}
+
+pub struct InstructionCode {
+    pub address: u64,
+    pub stmt: StmtId,
+    /// Slots that it writes.
+    pub writes: u64,
+    pub stores: bool,
+    pub has_string: bool,
+    /// It saves or restores a register: a copy that is no step of the program.
+    pub is_transit: bool,
+    /// In the function's graph.
+    pub block: Option<BlockId>,
+}
+
+/// How a block of the machine ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Goes on, jumps to a fixed place, or stops.
+    Plain,
+    Branch,
+    IndirectJump,
+    Call,
+    Return,
+    Syscall,
+}
+
+/// Allocators by name, with how many arguments decide what they hand out. Where they take it from is their own business.
+const ALLOCATORS: [(&str, usize); 22] = [
+    ("malloc", 1),
+    ("calloc", 2),
+    ("realloc", 2),
+    ("reallocarray", 3),
+    ("memalign", 2),
+    ("aligned_alloc", 2),
+    ("valloc", 1),
+    ("pvalloc", 1),
+    ("__libc_malloc", 1),
+    ("__libc_calloc", 2),
+    ("__libc_realloc", 2),
+    ("__libc_memalign", 2),
+    ("_Znwm", 1),
+    ("_Znam", 1),
+    ("_ZnwmRKSt9nothrow_t", 1),
+    ("_ZnamRKSt9nothrow_t", 1),
+    ("_ZnwmSt11align_val_t", 2),
+    ("_ZnamSt11align_val_t", 2),
+    ("__rust_alloc", 2),
+    ("__rdl_alloc", 2),
+    ("__rdl_realloc", 4),
+    ("__rdl_alloc_zeroed", 2),
+];
+
+/// Functions of the C library that put text together or out, without the prefixes and suffixes of their variants.
+const OUTPUT: [&str; 14] = [
+    "printf", "fprintf", "dprintf", "sprintf", "snprintf", "asprintf", "puts", "fputs", "putc", "fputc",
+    "putchar", "fwrite", "putw", "perror",
+];
+
+fn is_output(name: &str) -> bool {
+    let bare = name.trim_start_matches('_').trim_start_matches("IO_").trim_end_matches("_chk");
+    let bare = bare.trim_end_matches("_unlocked");
+    OUTPUT.contains(&bare) || bare.strip_prefix('v').is_some_and(|rest| OUTPUT.contains(&rest))
+}
+
+/// A program's code, as far as passes have met it.
+pub struct Code<'p> {
+    pub flow: Flow<'p>,
+    scope: Scope,
+    blocks: NumberMap<usize, Rc<BlockCode>>,
+    /// Keeps the blocks alive that `blocks` knows by their place.
+    spaces: Vec<Arc<CodeSpace>>,
+    functions: Vec<Rc<Function>>,
+    function_ids: NumberMap<u64, FunctionId>,
+    statements: Vec<Stmt>,
+    statement_ids: HashMap<Stmt, StmtId>,
+    by_address: NumberMap<u64, StmtId>,
+}
+
+impl<'p> Code<'p> {
+    pub fn new(program: &'p Program, scope: Scope) -> Code<'p> {
+        Code {
+            flow: Flow::new(program),
+            scope,
+            blocks: NumberMap::default(),
+            spaces: Vec::new(),
+            functions: Vec::new(),
+            function_ids: NumberMap::default(),
+            statements: Vec::new(),
+            statement_ids: HashMap::new(),
+            by_address: NumberMap::default(),
+        }
+    }
+
+    pub fn program(&self) -> &'p Program {
+        self.flow.program()
+    }
+
+    /// To be called with each trace before its passes are asked about.
+    pub fn hold(&mut self, trace: &Trace) {
+        for space in trace.spaces() {
+            if !self.spaces.iter().any(|held| Arc::ptr_eq(held, space)) {
+                self.spaces.push(space.clone());
+            }
+        }
+    }
+
+    pub fn block(&mut self, pass: &Pass<'_>) -> Rc<BlockCode> {
+        let key = pass.block() as usize;
+        if let Some(known) = self.blocks.get(&key) {
+            return known.clone();
+        }
+        let made = Rc::new(self.make_block(pass));
+        self.blocks.insert(key, made.clone());
+        made
+    }
+
+    pub fn function(&self, id: FunctionId) -> Rc<Function> {
+        self.functions[id.0 as usize].clone()
+    }
+
+    pub fn statement(&self, id: StmtId) -> Option<&Stmt> {
+        self.statements.get(id.0 as usize)
+    }
+
+    /// The statement in scope that the code at `address` belongs to. Inlined code of others belongs to the call.
+    pub fn statement_at(&mut self, address: u64) -> StmtId {
+        if let Some(known) = self.by_address.get(&address) {
+            return *known;
+        }
+        let program = self.program();
+        let found = program.statements_at(address).into_iter().find(|stmt| self.is_in_scope(stmt));
+        let found = found.or_else(|| self.without_lines(address));
+        let id = found.map_or(StmtId::NONE, |stmt| self.intern(stmt));
+        self.by_address.insert(address, id);
+        id
+    }
+
+    pub fn is_in_scope(&self, stmt: &Stmt) -> bool {
+        self.scope.of_statement(self.program(), stmt) == Trust::InScope
+    }
+
+    /// In a program without debug information, a function stands for its statements.
+    fn without_lines(&self, address: u64) -> Option<Stmt> {
+        let program = self.program();
+        if self.scope.of(program, address) != Trust::InScope || program.has_debug_info(address) {
+            return None;
+        }
+        let location = program.locate(address);
+        let function = location.function_name().map(Arc::from);
+        let object = location.object?;
+        Some(Stmt { object, file: "".into(), line: 0, part: Part::Line, function })
+    }
+
+    pub fn intern(&mut self, stmt: Stmt) -> StmtId {
+        if let Some(known) = self.statement_ids.get(&stmt) {
+            return *known;
+        }
+        let id = StmtId(self.statements.len() as u32);
+        self.statements.push(stmt.clone());
+        self.statement_ids.insert(stmt, id);
+        id
+    }
+
+    /// The function that the code at `address` belongs to.
+    pub fn function_at(&mut self, address: u64) -> FunctionId {
+        let flow = self.flow.function(address);
+        let entry = match &flow {
+            Some(flow) => flow.entry(),
+            // One for all code without a graph, by object at least.
+            None => self.program().function_at(address).map_or(0, |(start, _)| start),
+        };
+        if let Some(known) = self.function_ids.get(&entry) {
+            return *known;
+        }
+        let program = self.program();
+        let in_scope = self.scope.of(program, address) == Trust::InScope && !program.is_linker_stub(address);
+        let name = program.symbol_at(entry);
+        let by_name = |name: &str| ALLOCATORS.iter().find(|(known, _)| *known == name).map(|found| found.1);
+        let is_output = !in_scope && name.is_some_and(is_output);
+        let allocator = name.filter(|_| !in_scope).and_then(by_name);
+        let id = FunctionId(self.functions.len() as u32);
+        self.functions.push(Rc::new(Function {
+            flow,
+            in_scope,
+            is_output,
+            has_frame_pointer: has_frame_pointer(program, entry),
+            allocator,
+        }));
+        self.function_ids.insert(entry, id);
+        id
+    }
+
+    fn make_block(&mut self, pass: &Pass<'_>) -> BlockCode {
+        let start = pass.start();
+        let function = self.function_at(start);
+        let known = self.function(function);
+        let mut ending = Ending::Plain;
+        let is_entry = known.flow.as_ref().is_some_and(|flow| flow.entry() == start);
+        let mut parameters = if is_entry { PARAMETERS } else { 0 };
+        let mut instructions: Vec<InstructionCode> = Vec::new();
+        for (address, ops) in pass.whole_block() {
+            let stmt = if known.in_scope { self.statement_at(address) } else { StmtId::NONE };
+            let block = known.flow.as_ref().and_then(|flow| flow.block_at(address));
+            ending = ops.last().map_or(Ending::Plain, ending_of);
+            instructions.push(InstructionCode {
+                address,
+                stmt,
+                writes: written_slots(ops),
+                stores: ops.iter().any(writes_memory),
+                has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
+                is_transit: is_transit(ops) || puts_away(ops, &mut parameters),
+                block,
+            });
+        }
+        spread_statements(&mut instructions);
+        let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
+        BlockCode {
+            function,
+            writes: instructions.iter().fold(0, |set, instruction| set | instruction.writes),
+            stores: instructions.iter().any(|instruction| instruction.stores),
+            has_string: instructions.iter().any(|instruction| instruction.has_string),
+            is_uniform: instructions.iter().all(|instruction| instruction.stmt == first),
+            first,
+            ending,
+            instructions: instructions.into(),
+        }
+    }
+}
+
+/// Code of no line goes with what comes after it, so that it does not cut statements apart.
+fn spread_statements(instructions: &mut [InstructionCode]) {
+    let mut next = StmtId::NONE;
+    for instruction in instructions.iter_mut().rev() {
+        if instruction.stmt == StmtId::NONE {
+            instruction.stmt = next;
+        }
+        next = instruction.stmt;
+    }
+}
+
+fn ending_of(op: &Op) -> Ending {
+    match op {
+        Op::Branch { .. } => Ending::Branch,
+        Op::Jump { target: Value::Reg(_) } => Ending::IndirectJump,
+        Op::Call { .. } => Ending::Call,
+        Op::Return { .. } => Ending::Return,
+        Op::Syscall => Ending::Syscall,
+        _ => Ending::Plain,
+    }
+}
+
+fn written_slots(ops: &[Op]) -> u64 {
+    let mut set = 0;
+    for op in ops {
+        op.writes(|reg| set |= slot_bit(reg));
+    }
+    set & !slot_bit(Reg::RSP)
+}
+
+fn writes_memory(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Store { .. } | Op::StoreVector { .. } | Op::String { .. } | Op::Helper { .. } | Op::Syscall
+    )
+}
+
+/// push and pop of a register, and leave: memory at the stack pointer, which they move, and a register.
+fn is_transit(ops: &[Op]) -> bool {
+    let copies = |op: &Op| match op {
+        Op::Store { src: Value::Reg(src), address, .. } => src.is_general() && is_of_frame(address),
+        Op::Load { address, .. } => is_of_frame(address),
+        Op::Move { src: Value::Reg(src), .. } => src.is_temp(),
+        Op::Binary { dst, .. } => *dst == Reg::RSP,
+        _ => false,
+    };
+    let moves_stack = ops.iter().any(|op| matches!(op, Op::Binary { dst: Reg::RSP, .. }));
+    moves_stack && ops.iter().all(copies)
+}
+
+/// The registers that parameters come in.
+const PARAMETERS: u64 = {
+    let general = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::R8, Reg::R9];
+    let (mut set, mut n) = (0, 0);
+    while n < general.len() {
+        set |= slot_bit(general[n]);
+        n += 1;
+    }
+    n = 0;
+    while n < 8 {
+        set |= slot_bit(Reg::xmm(n as u8));
+        n += 1;
+    }
+    set
+};
+
+/// Whether an instruction at the beginning of a function puts a parameter where the function keeps it, in its frame or in
+/// another register: a copy that is no step of the program. `parameters` are the slots that hold one.
+fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
+    let holds = |reg: Reg, parameters: u64| slot_bit(reg) & parameters != 0;
+    let mut copies = *parameters != 0 && !ops.is_empty();
+    for op in ops {
+        match op {
+            Op::Store { src: Value::Reg(src), address, .. } if is_of_frame(address) => {
+                copies &= holds(*src, *parameters);
+            }
+            Op::Move { dst, src: Value::Reg(src) } | Op::ZeroExtend { dst, src, .. }
+                if holds(*src, *parameters) =>
+            {
+                *parameters |= slot_bit(*dst);
+            }
+            _ => {
+                copies = false;
+                op.writes(|reg| *parameters &= !slot_bit(reg));
+            }
+        }
+    }
+    copies
+}
+
+fn is_of_frame(address: &Address) -> bool {
+    let Address { segment, base, index, .. } = *address;
+    segment == Reg::ZERO && index == Reg::ZERO && [Reg::RSP, Reg::RBP].contains(&base)
+}
+
+/// So many instructions at the beginning of a function are looked at for its frame pointer.
+const PROLOGUE: usize = 8;
+
+/// Whether a function makes rbp its frame pointer.
+fn has_frame_pointer(program: &Program, entry: u64) -> bool {
+    let Some(mut bytes) = program.file_bytes(entry) else { return false };
+    let (mut at, mut ops) = (entry, Vec::new());
+    for _ in 0..PROLOGUE {
+        let Decoded::Instruction(instruction) = lift::decode(bytes, at) else { return false };
+        ops.clear();
+        lift::lift(&instruction, &mut ops);
+        if ops.iter().any(sets_frame_pointer) {
+            return true;
+        }
+        if ops.iter().any(Op::ends_block) {
+            return false;
+        }
+        at = at.wrapping_add(instruction.len() as u64);
+        bytes = bytes.get(instruction.len()..).unwrap_or_default();
+    }
+    false
+}
+
+/// mov rbp, rsp and lea rbp, [rsp + …]
+fn sets_frame_pointer(op: &Op) -> bool {
+    match op {
+        Op::Move { dst: Reg::RBP, src: Value::Reg(Reg::RSP) } => true,
+        Op::Lea { dst: Reg::RBP, address, .. } => address.base == Reg::RSP && address.index == Reg::ZERO,
+        _ => false,
+    }
+}
+
+/// The instructions of a block that ran, the last first, each with what is known about it.
+pub fn instructions<'a>(
+    pass: &Pass<'a>,
+    code: &'a BlockCode,
+) -> impl Iterator<Item = (Executed<'a>, &'a InstructionCode)> {
+    let known = pass.instructions().rev().filter_map(|index| code.instructions.get(index));
+    pass.backward().zip(known)
+}

@@ -1,0 +1,223 @@
+//! The activations of functions, as a pass that goes backwards in time meets them.
+//!
+//! An activation begins for such a pass at its return instruction, or is there from the beginning, and ends at the
+//! call. It is named by the address of its return slot, which both have in the trace. What comes between without either (a
+//! jump to another function, longjmp, an unwound exception) is seen by the function that the code belongs to.
+
+use program::{BlockId, Program, State};
+
+use super::code::{Code, FunctionId, StmtId};
+use super::need::Need;
+
+/// A statement in execution: a stretch of one statement in one activation.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance {
+    pub stmt: StmtId,
+    /// Counted from 1, backwards in time.
+    pub number: u32,
+    /// It is in the slice, in its data part, in its select part.
+    pub counted: bool,
+    pub counted_as_data: bool,
+    pub counted_as_select: bool,
+}
+
+impl Instance {
+    const NONE: Instance = Instance {
+        stmt: StmtId::NONE,
+        number: 0,
+        counted: false,
+        counted_as_data: false,
+        counted_as_select: false,
+    };
+}
+
+pub struct Frame {
+    /// Address of the return slot; `None` as long as it is not known.
+    slot: Option<u64>,
+    pub function: FunctionId,
+    pub in_scope: bool,
+    pub current: Instance,
+    /// The instruction of this activation that ran next in time.
+    next: u64,
+    /// Blocks with instructions of the slice, whose deciding branch has not been met yet.
+    pub awaiting: Vec<(BlockId, Need)>,
+    /// What is needed because the function itself ran.
+    pub awaiting_call: Option<Need>,
+    /// What is needed of the memory that an allocator handed out.
+    pub result: Option<Need>,
+    /// Its conditions are no reasons, nor are those of the library functions that it calls.
+    pub only_calls_matter: bool,
+    /// The nearest frame in scope, from this one on outwards.
+    in_scope_at: Option<usize>,
+}
+
+/// The activations at one instant, the outermost first.
+pub struct Frames {
+    stack: Vec<Frame>,
+    numbers: u32,
+}
+
+/// So many callers are looked for at the criterion: a run-away recursion is cut, and its outer activations are met as
+/// unknown ones.
+const MOST_CALLERS: usize = 100_000;
+
+impl Frames {
+    /// The activations of a stopped guest.
+    pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Frames {
+        let mut frames = Frames { stack: Vec::new(), numbers: 0 };
+        let found = program.backtrace_of(state, MOST_CALLERS).frames;
+        let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
+        for (depth, frame) in real.iter().enumerate().rev() {
+            let caller = real.get(depth + 1).and_then(|caller| caller.registers.rsp());
+            let slot = caller.map(|rsp| rsp.wrapping_sub(8));
+            let function = code.function_at(frame.lookup);
+            frames.push(code, slot, function, frame.address);
+            let stmt = code.statement_at(frame.lookup);
+            frames.enter_statement(stmt);
+        }
+        frames
+    }
+
+    pub fn top(&mut self) -> Option<&mut Frame> {
+        self.stack.last_mut()
+    }
+
+    /// No activation waits for the branch that decided about it.
+    pub fn await_nothing(&self) -> bool {
+        self.stack.iter().all(|frame| frame.awaiting.is_empty() && frame.awaiting_call.is_none())
+    }
+
+    /// The statement instance that the code that runs is part of: that of the nearest activation in scope.
+    pub fn instance(&mut self) -> Option<&mut Instance> {
+        let at = self.stack.last()?.in_scope_at?;
+        self.stack.get_mut(at).map(|frame| &mut frame.current)
+    }
+
+    /// A function is entered through its end.
+    pub fn enter(&mut self, code: &mut Code<'_>, slot: u64, function: FunctionId, returned_to: u64) {
+        // The call is the instruction before the one that was returned to.
+        let stmt = match self.stack.last() {
+            Some(caller) if caller.in_scope => code.statement_at(returned_to.wrapping_sub(1)),
+            _ => StmtId::NONE,
+        };
+        self.enter_statement(stmt);
+        self.push(code, Some(slot), function, 0);
+    }
+
+    /// A function is left through its beginning, by the call that made this return slot. What its frames were still waiting
+    /// for is handed back, with whether it is what the call brought about.
+    pub fn leave(&mut self, code: &mut Code<'_>, slot: u64, caller: FunctionId) -> Left {
+        let mut left = Left::default();
+        let mut found = false;
+        while let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_some_and(|own| own <= slot)) {
+            found |= frame.slot == Some(slot);
+            left.add(frame);
+        }
+        if !found && let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_none()) {
+            left.add(frame);
+        }
+        if self.stack.last().is_none_or(|top| top.function != caller) {
+            self.push(code, None, caller, 0);
+        }
+        left
+    }
+
+    /// Code of another function runs, and neither a call nor a return led from it to where control was after.
+    pub fn jump(&mut self, code: &mut Code<'_>, function: FunctionId) -> Left {
+        let mut left = Left::default();
+        let slot = match self.stack.pop() {
+            Some(frame) => {
+                let slot = frame.slot;
+                left.add(frame);
+                slot
+            }
+            None => None,
+        };
+        self.push(code, slot, function, 0);
+        left
+    }
+
+    /// The code that runs belongs to this statement; `address` is the last instruction of its stretch.
+    pub fn visit(&mut self, stmt: StmtId, address: u64) {
+        let Some(frame) = self.stack.last_mut() else { return };
+        if stmt == StmtId::NONE {
+            return;
+        }
+        let goes_back = frame.next <= address && frame.next != 0;
+        if frame.current.stmt != stmt || goes_back {
+            self.numbers += 1;
+            frame.current = Instance { stmt, number: self.numbers, ..Instance::NONE };
+        }
+    }
+
+    /// The first instruction of what was visited.
+    pub fn passed(&mut self, address: u64) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.next = address;
+        }
+    }
+
+    /// Passes over a block of several statements, of which none is in the slice.
+    pub fn skip_to(&mut self, stmt: StmtId) {
+        self.numbers += 1;
+        let number = self.numbers;
+        if let Some(frame) = self.stack.last_mut() {
+            frame.current = Instance { stmt, number, ..Instance::NONE };
+        }
+    }
+
+    /// What gave a variable its first value, long before.
+    pub fn initialiser(&mut self, stmt: StmtId) -> Instance {
+        self.numbers += 1;
+        Instance { stmt, number: self.numbers, ..Instance::NONE }
+    }
+
+    fn enter_statement(&mut self, stmt: StmtId) {
+        let Some(frame) = self.stack.last_mut() else { return };
+        if stmt != StmtId::NONE && frame.current.stmt != stmt {
+            self.numbers += 1;
+            frame.current = Instance { stmt, number: self.numbers, ..Instance::NONE };
+        }
+    }
+
+    fn push(&mut self, code: &Code<'_>, slot: Option<u64>, function: FunctionId, next: u64) {
+        let known = code.function(function);
+        let in_scope = known.in_scope;
+        let inherited = self.stack.last().is_some_and(|frame| frame.only_calls_matter);
+        let around = self.stack.last().and_then(|frame| frame.in_scope_at);
+        let in_scope_at = if in_scope { Some(self.stack.len()) } else { around };
+        self.stack.push(Frame {
+            slot,
+            function,
+            in_scope,
+            current: Instance::NONE,
+            next,
+            awaiting: Vec::new(),
+            awaiting_call: None,
+            result: None,
+            only_calls_matter: !in_scope && (inherited || known.is_output),
+            in_scope_at,
+        });
+    }
+}
+
+/// What activations left open when they began.
+#[derive(Default)]
+pub struct Left {
+    /// The nearest of what no branch of theirs decided.
+    pub control: Option<Need>,
+    /// What is needed of the memory that an allocator handed out.
+    pub result: Option<Need>,
+    /// That was an allocator.
+    pub function: Option<FunctionId>,
+}
+
+impl Left {
+    fn add(&mut self, frame: Frame) {
+        let open = frame.awaiting.into_iter().map(|(_, need)| need).chain(frame.awaiting_call);
+        self.control = open.chain(self.control).reduce(Need::joined);
+        if frame.result.is_some() {
+            (self.result, self.function) = (frame.result, Some(frame.function));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Dependences of a run, followed backwards.
+
+mod ask;
+mod backward;
+mod code;
+mod frames;
+mod need;
+mod ops;
+mod slice;
+
+pub use ask::Criterion;
+pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
+pub use code::{Code, StmtId};
+pub use need::{Need, Use};
+pub use slice::{Share, Slice, Source};

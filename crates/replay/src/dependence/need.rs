@@ -1,0 +1,520 @@
+//! What a backward pass is looking for: bytes of registers, of memory and of the kernel's places, each with the reason.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use lift::{Bytes, Reg, SLOTS};
+use linux::Place;
+
+/// Why a byte is looked for: who used it, how, and how far that user is from the criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// In statement instances; what else is known is in the high bits.
+    distance: u32,
+    /// The statement instance that used it, by its number.
+    pub user: u32,
+}
+
+/// How a value is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    Value,
+    /// As (a part of) an address that is accessed.
+    Address,
+    /// By a condition that decides what is executed or chosen.
+    Control,
+}
+
+/// Data alone leads here from the criterion.
+const DATA: u32 = 1 << 31;
+/// Some condition lies on the way here.
+const SELECT: u32 = 1 << 30;
+/// Only the inner workings of trusted code ask for it.
+const INTERNAL: u32 = 1 << 29;
+const USE_SHIFT: u32 = 27;
+const USES: u32 = 3 << USE_SHIFT;
+const MOST_DISTANCE: u32 = (1 << USE_SHIFT) - 1;
+
+impl Need {
+    const NONE: Need = Need { distance: u32::MAX, user: u32::MAX };
+
+    /// What the criterion itself needs.
+    pub fn of_criterion() -> Need {
+        Need { distance: DATA, user: 0 }
+    }
+
+    pub fn distance(self) -> u32 {
+        self.distance & MOST_DISTANCE
+    }
+
+    /// Whether there is a way from the criterion here on which no condition lies.
+    pub fn is_data(self) -> bool {
+        self.distance & DATA != 0
+    }
+
+    /// Whether there is a way from the criterion here by way of a condition.
+    pub fn is_select(self) -> bool {
+        self.distance & SELECT != 0
+    }
+
+    /// Whether only the inner workings of trusted code ask for it: addresses that it computes, conditions that it checks.
+    pub fn is_internal(self) -> bool {
+        self.distance & INTERNAL != 0
+    }
+
+    pub fn how(self) -> Use {
+        match (self.distance & USES) >> USE_SHIFT {
+            0 => Use::Value,
+            1 => Use::Address,
+            _ => Use::Control,
+        }
+    }
+
+    /// The same need of what is used so. What serves an address or a condition does so until its statement ends.
+    pub fn used_as(self, how: Use) -> Need {
+        let uses = (how.max(self.how()) as u32) << USE_SHIFT;
+        let ways = match how {
+            Use::Control => SELECT,
+            Use::Value | Use::Address => self.distance & (DATA | SELECT),
+        };
+        Need { distance: self.distance & (INTERNAL | MOST_DISTANCE) | uses | ways, ..self }
+    }
+
+    /// The same need of what trusted code goes by: how it finds its way is its own business. What it checks is neither data
+    /// nor a choice of the program's.
+    pub fn used_by_library(self, how: Use) -> Need {
+        let ways = match how {
+            Use::Control => 0,
+            Use::Value | Use::Address => self.distance & (DATA | SELECT),
+        };
+        let used = self.used_as(how);
+        Need { distance: used.distance & !(DATA | SELECT) | ways | INTERNAL, ..self }
+    }
+
+    /// The same, asked for by code in scope.
+    pub fn in_scope(self) -> Need {
+        Need { distance: self.distance & !INTERNAL, ..self }
+    }
+
+    /// What a statement instance needs in its turn to serve this need.
+    pub fn passed_on(self, instance: u32) -> Need {
+        if self.user == instance {
+            return self;
+        }
+        let distance = (self.distance() + 1).min(MOST_DISTANCE);
+        Need { distance: self.distance & (DATA | SELECT | INTERNAL) | distance, user: instance }
+    }
+
+    /// Of two needs of one byte, the nearer; of two at the same distance that of the later met user, since only that may
+    /// serve itself. Whatever way leads here counts.
+    pub fn joined(self, other: Need) -> Need {
+        let rank = |need: Need| (need.distance(), std::cmp::Reverse((need.user, need.how())));
+        let near = if rank(self) <= rank(other) { self } else { other };
+        let ways = (self.distance | other.distance) & (DATA | SELECT);
+        let internal = self.distance & other.distance & INTERNAL;
+        Need { distance: near.distance & (USES | MOST_DISTANCE) | ways | internal, user: near.user }
+    }
+}
+
+const PAGE: u64 = 4096;
+
+/// The needs of one page, byte by byte.
+struct Page {
+    number: u64,
+    count: u32,
+    present: [u64; PAGE as usize / 64],
+    needs: [Need; PAGE as usize],
+}
+
+impl Page {
+    fn new(number: u64) -> Box<Page> {
+        Box::new(Page { number, count: 0, present: [0; 64], needs: [Need::NONE; PAGE as usize] })
+    }
+}
+
+/// Page numbers are their own hash, spread a little.
+#[derive(Default)]
+pub struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+}
+
+pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
+
+/// Pages that were looked up last, by the low bits of their number: most stores go to one of a few pages.
+const RECENT: usize = 256;
+const NO_PAGE: u32 = u32::MAX;
+
+/// Everything that is looked for at one instant.
+pub struct Pending {
+    slots: Box<[[Need; 8]; SLOTS]>,
+    /// Which bytes of each slot are needed.
+    bytes: [Bytes; SLOTS],
+    /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
+    wanted: u64,
+    /// How many temporaries do.
+    temporaries: u32,
+    pages: NumberMap<u64, u32>,
+    store: Vec<Box<Page>>,
+    free: Vec<u32>,
+    recent: Box<[(u64, u32); RECENT]>,
+    /// Bytes outside of registers and memory.
+    places: BTreeMap<Place, Need>,
+    memory_count: u64,
+}
+
+/// The needs of one slot.
+pub struct Taken {
+    groups: [(Bytes, Need); 8],
+    count: usize,
+}
+
+impl Taken {
+    pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
+        self.groups.iter().take(self.count).copied()
+    }
+}
+
+/// The bit of a slot in a set of slots; temporaries have none.
+pub const fn slot_bit(reg: Reg) -> u64 {
+    match reg.0 {
+        n @ 0..32 => 1 << n,
+        n @ 64..96 => 1 << (n - 32),
+        _ => 0,
+    }
+}
+
+impl Pending {
+    pub fn new() -> Pending {
+        Pending {
+            slots: Box::new([[Need::NONE; 8]; SLOTS]),
+            bytes: [0; SLOTS],
+            wanted: 0,
+            temporaries: 0,
+            pages: NumberMap::default(),
+            store: Vec::new(),
+            free: Vec::new(),
+            recent: Box::new([(u64::MAX, NO_PAGE); RECENT]),
+            places: BTreeMap::new(),
+            memory_count: 0,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.wanted == 0 && self.memory_count == 0 && self.places.is_empty()
+    }
+
+    /// The slots that are needed between instructions, as a set.
+    pub fn wanted_slots(&self) -> u64 {
+        self.wanted
+    }
+
+    /// Whether something is needed that lives no longer than an instruction.
+    pub fn temporaries_needed(&self) -> bool {
+        self.temporaries > 0
+    }
+
+    pub fn has_memory(&self) -> bool {
+        self.memory_count > 0
+    }
+
+    pub fn need_slot(&mut self, reg: Reg, bytes: Bytes, need: Need) {
+        if bytes == 0 || is_no_dependence(reg) {
+            return;
+        }
+        let slot = reg.index();
+        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
+            let place = &mut self.slots[slot][byte];
+            *place = if self.bytes[slot] & 1 << byte != 0 { place.joined(need) } else { need };
+        }
+        self.temporaries += u32::from(self.bytes[slot] == 0 && slot_bit(reg) == 0);
+        self.bytes[slot] |= bytes;
+        self.wanted |= slot_bit(reg);
+    }
+
+    pub fn is_needed(&self, reg: Reg) -> bool {
+        self.bytes[reg.index()] != 0
+    }
+
+    /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
+    pub fn take_slot(&mut self, reg: Reg) -> Taken {
+        let slot = reg.index();
+        let mut bytes = std::mem::take(&mut self.bytes[slot]);
+        self.wanted &= !slot_bit(reg);
+        self.temporaries -= u32::from(bytes != 0 && slot_bit(reg) == 0);
+        let needs = &self.slots[slot];
+        let mut taken = Taken { groups: [(0, Need::NONE); 8], count: 0 };
+        while bytes != 0 {
+            let need = needs[bytes.trailing_zeros() as usize];
+            let alike = (0..8).filter(|&byte| bytes & 1 << byte != 0 && needs[byte] == need);
+            let alike: Bytes = alike.map(|byte| 1 << byte).sum();
+            taken.groups[taken.count] = (alike, need);
+            taken.count += 1;
+            bytes &= !alike;
+        }
+        taken
+    }
+
+    pub fn need_memory(&mut self, address: u64, need: Need) {
+        let index = self.page_made(address / PAGE);
+        let offset = (address % PAGE) as usize;
+        let Some(page) = self.store.get_mut(index as usize) else { return };
+        let bit = 1 << (offset % 64);
+        let place = &mut page.needs[offset];
+        if page.present[offset / 64] & bit == 0 {
+            page.present[offset / 64] |= bit;
+            page.count += 1;
+            self.memory_count += 1;
+            *place = need;
+        } else {
+            *place = place.joined(need);
+        }
+    }
+
+    /// Whether some byte of these is needed.
+    #[inline]
+    pub fn needs_memory(&mut self, address: u64, length: u64) -> bool {
+        let offset = (address % PAGE) as usize;
+        if length > 16 || offset as u64 + length > PAGE {
+            return (0..length).any(|byte| self.needs_byte(address.wrapping_add(byte)));
+        }
+        let Some(page) = self.page(address / PAGE) else { return false };
+        let (word, shift) = (offset / 64, offset % 64);
+        let mask = (1u64 << length) - 1;
+        let first = page.present[word] >> shift & mask != 0;
+        // A shift by the rest is 0 to 63, since `shift` is 49 or more here.
+        first || shift + length as usize > 64 && page.present[word + 1] & (mask >> (64 - shift)) != 0
+    }
+
+    fn needs_byte(&mut self, address: u64) -> bool {
+        let offset = (address % PAGE) as usize;
+        self.page(address / PAGE).is_some_and(|page| page.present[offset / 64] >> (offset % 64) & 1 != 0)
+    }
+
+    /// The need of a byte of memory, which is no more.
+    pub fn take_memory(&mut self, address: u64) -> Option<Need> {
+        let offset = (address % PAGE) as usize;
+        let index = self.page_index(address / PAGE)?;
+        let page = self.store.get_mut(index as usize)?;
+        let bit = 1u64 << (offset % 64);
+        if page.present[offset / 64] & bit == 0 {
+            return None;
+        }
+        page.present[offset / 64] &= !bit;
+        page.count -= 1;
+        self.memory_count -= 1;
+        let need = page.needs[offset];
+        if page.count == 0 {
+            let number = page.number;
+            self.pages.remove(&number);
+            self.free.push(index);
+            self.recent[number as usize % RECENT] = (u64::MAX, NO_PAGE);
+        }
+        Some(need)
+    }
+
+    pub fn need_place(&mut self, place: Place, need: Need) {
+        match place {
+            Place::Memory(address) => self.need_memory(address, need),
+            _ => {
+                self.places.entry(place).and_modify(|known| *known = known.joined(need)).or_insert(need);
+            }
+        }
+    }
+
+    pub fn take_place(&mut self, place: Place) -> Option<Need> {
+        match place {
+            Place::Memory(address) => self.take_memory(address),
+            _ => self.places.remove(&place),
+        }
+    }
+
+    /// The needed bytes among `length` bytes from a place on: their offsets, in order.
+    pub fn offsets_needed(&mut self, place: Place, length: u64) -> Vec<u64> {
+        match place {
+            Place::Memory(address) => self.memory_within(address, length),
+            _ => {
+                let last = place.plus(length.saturating_sub(1));
+                let found = self.places.range(place..=last).map(|(found, _)| offset_in(*found, place));
+                found.filter(|offset| *offset < length).collect()
+            }
+        }
+    }
+
+    fn memory_within(&mut self, address: u64, length: u64) -> Vec<u64> {
+        if self.memory_count == 0 || length == 0 {
+            return Vec::new();
+        }
+        let last = address.saturating_add(length - 1);
+        let mut numbers: Vec<u64> = if last / PAGE - address / PAGE < 64 {
+            (address / PAGE..=last / PAGE).collect()
+        } else {
+            self.pages.keys().copied().filter(|page| (address / PAGE..=last / PAGE).contains(page)).collect()
+        };
+        numbers.sort_unstable();
+        let mut found = Vec::new();
+        for number in numbers {
+            let Some(page) = self.page(number) else { continue };
+            let bytes = bits(&page.present).map(|offset| number * PAGE + offset);
+            found.extend(bytes.filter(|at| (address..=last).contains(at)).map(|at| at - address));
+        }
+        found
+    }
+
+    /// All bytes of memory that are needed, in order.
+    pub fn memory(&mut self) -> Vec<(u64, Need)> {
+        let all = self.memory_within(0, u64::MAX);
+        let need = |pending: &mut Pending, address: u64| {
+            let page = pending.page(address / PAGE)?;
+            Some((address, page.needs[(address % PAGE) as usize]))
+        };
+        all.into_iter().filter_map(|address| need(self, address)).collect()
+    }
+
+    /// All other bytes that are needed outside of registers, in order.
+    pub fn places(&self) -> impl Iterator<Item = (Place, Need)> + '_ {
+        self.places.iter().map(|(place, need)| (*place, *need))
+    }
+
+    fn page_index(&mut self, number: u64) -> Option<u32> {
+        let place = &mut self.recent[number as usize % RECENT];
+        if place.0 != number {
+            *place = (number, self.pages.get(&number).copied().unwrap_or(NO_PAGE));
+        }
+        (place.1 != NO_PAGE).then_some(place.1)
+    }
+
+    #[inline]
+    fn page(&mut self, number: u64) -> Option<&Page> {
+        let index = self.page_index(number)?;
+        self.store.get(index as usize).map(|page| &**page)
+    }
+
+    fn page_made(&mut self, number: u64) -> u32 {
+        if let Some(index) = self.page_index(number) {
+            return index;
+        }
+        let index = self.free.pop().unwrap_or(self.store.len() as u32);
+        match self.store.get_mut(index as usize) {
+            Some(page) => page.number = number,
+            None => self.store.push(Page::new(number)),
+        }
+        self.pages.insert(number, index);
+        self.recent[number as usize % RECENT] = (number, index);
+        index
+    }
+}
+
+/// Registers whose values are no dependences: the stack pointer, and what threads' variables are found by.
+fn is_no_dependence(reg: Reg) -> bool {
+    matches!(reg, Reg::RSP | Reg::ZERO | Reg::FS_BASE | Reg::GS_BASE)
+}
+
+fn bits(words: &[u64; 64]) -> impl Iterator<Item = u64> + '_ {
+    let in_word = |(index, word): (usize, &u64)| {
+        let word = *word;
+        (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| index as u64 * 64 + bit)
+    };
+    words.iter().enumerate().filter(|(_, word)| **word != 0).flat_map(in_word)
+}
+
+fn offset_in(found: Place, start: Place) -> u64 {
+    let offset = |place| match place {
+        Place::Memory(offset)
+        | Place::File { offset, .. }
+        | Place::Pipe { offset, .. }
+        | Place::Input { offset }
+        | Place::Output { offset, .. } => offset,
+        Place::Fresh | Place::Kernel => 0,
+    };
+    offset(found) - offset(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(distance: u32, user: u32) -> Need {
+        Need { distance: distance | DATA, user }
+    }
+
+    #[test]
+    fn a_need_grows_by_one_at_another_instance_and_forgets_how_it_was_used() {
+        let first = Need::of_criterion().used_as(Use::Address);
+        assert_eq!(first.passed_on(0).how(), Use::Address);
+        let second = first.passed_on(5);
+        assert_eq!((second.distance(), second.user, second.how()), (1, 5, Use::Value));
+        assert!(second.is_data());
+        let third = second.used_as(Use::Control).passed_on(6);
+        assert_eq!((third.distance(), third.is_data()), (2, false));
+    }
+
+    #[test]
+    fn the_nearer_need_stays_and_what_is_data_for_one_is_data() {
+        let control = need(1, 7).used_as(Use::Control).used_by_library(Use::Address);
+        let joined = control.joined(need(3, 8));
+        assert_eq!((joined.distance(), joined.user), (1, 7));
+        assert!(joined.is_data() && joined.is_select() && !joined.is_internal());
+        assert_eq!(need(2, 3).joined(need(2, 9)).user, 9);
+        assert_eq!(need(2, 9).joined(need(2, 3)).user, 9);
+    }
+
+    #[test]
+    fn memory_across_words_and_pages_is_found() {
+        let mut pending = Pending::new();
+        for address in [64, 4096, 0x7fff_0000_0000] {
+            pending.need_memory(address, need(1, 1));
+            for length in [1, 2, 4, 8, 16] {
+                for before in 0..20 {
+                    let start = address - before;
+                    let hit = before < length;
+                    assert_eq!(pending.needs_memory(start, length), hit, "{start:#x} {length}");
+                }
+            }
+            assert!(!pending.needs_memory(address + 1, 16));
+            assert_eq!(pending.offsets_needed(Place::Memory(address - 3), 9), [3]);
+            assert!(pending.take_memory(address).is_some());
+            assert!(pending.take_memory(address).is_none());
+            assert!(!pending.needs_memory(address, 1));
+        }
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn equal_needs_of_a_register_come_together() {
+        let mut pending = Pending::new();
+        pending.need_slot(Reg::RAX, 0x0f, need(1, 1));
+        pending.need_slot(Reg::RAX, 0x3c, need(0, 2));
+        pending.need_slot(Reg::RSP, 0xff, need(0, 2));
+        let taken = pending.take_slot(Reg::RAX);
+        let seen: Vec<_> = taken.iter().map(|(bytes, need)| (bytes, need.user)).collect();
+        assert_eq!(seen, [(0x03, 1), (0x3c, 2)]);
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn places_of_the_kernel_are_kept_in_order() {
+        let mut pending = Pending::new();
+        let at = |offset| Place::Input { offset };
+        for offset in [9, 3, 5] {
+            pending.need_place(at(offset), need(1, offset as u32));
+        }
+        assert_eq!(pending.offsets_needed(at(3), 6), [0, 2]);
+        assert!(pending.take_place(at(5)).is_some());
+        assert_eq!(pending.places().map(|(place, _)| place).collect::<Vec<_>>(), [at(3), at(9)]);
+    }
+}

@@ -1,0 +1,434 @@
+//! What the ops of one instruction used to make what is needed.
+
+use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind, Value, low};
+use linux::{Place, SystemCall};
+use machine::{Plan, Words};
+
+use super::backward::{Backward, Made, Watch};
+use super::need::{Need, Use};
+use super::slice::Source;
+
+/// No instruction is lifted to more ops; what is beyond is taken to access nothing.
+const MOST_OPS: usize = 64;
+const WHOLE: Bytes = 0xff;
+
+/// Where the XMM registers are in what fxsave writes.
+const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
+
+impl<W: Watch> Backward<'_, '_, W> {
+    /// One instruction, its last op first.
+    pub(super) fn ops(&mut self, ops: &[Op], words: &[u64]) {
+        let mut places = [0u8; MOST_OPS];
+        let mut plan = Plan::default();
+        let (mut next, mut last) = (0u8, 0u8);
+        for (op, place) in ops.iter().zip(&mut places) {
+            match plan.next(op) {
+                Words::Same => *place = last,
+                words => {
+                    *place = next;
+                    last = next;
+                    next += words.count() as u8;
+                }
+            }
+        }
+        for (op, place) in ops.iter().zip(places).rev() {
+            self.op(op, words.get(usize::from(place)..).unwrap_or_default());
+        }
+    }
+
+    fn op(&mut self, op: &Op, words: &[u64]) {
+        let word = words.first().copied().unwrap_or(0);
+        match *op {
+            Op::Store { size, src, address } => self.store(size, src, &address, word),
+            Op::StoreVector { src, address, .. } => {
+                self.store(Size::B8, src.into(), &address, word);
+                self.store(Size::B8, src.high_half().into(), &address, word.wrapping_add(8));
+            }
+            Op::Load { size, dst, address } => self.load(dst, size.bytes(), &address, word),
+            Op::LoadVector { dst, address, .. } => {
+                self.load(dst, 8, &address, word);
+                self.load(dst.high_half(), 8, &address, word.wrapping_add(8));
+            }
+            Op::Select { size, dst, condition, yes, no } => {
+                self.select(size, dst, condition, if word != 0 { yes } else { no });
+            }
+            Op::String { kind, size, repeat, .. } => {
+                if let [source, target, elements, ..] = *words {
+                    self.string(kind, size, repeat, source, target, elements as i64);
+                }
+            }
+            Op::Helper { helper, address } => self.helper(helper, &address, word),
+            // The kernel's part; see `system_call`.
+            Op::Syscall => {}
+            _ => op.writes(|slot| self.computed(op, slot)),
+        }
+    }
+
+    /// An op that makes a slot from others.
+    fn computed(&mut self, op: &Op, slot: Reg) {
+        // Float instructions add to the exception flags, which next to nobody reads; the rounding mode, which all of them read,
+        // is not theirs.
+        if slot == Reg::MXCSR && matches!(op, Op::Vector { .. }) || !self.pending.is_needed(slot) {
+            return;
+        }
+        for (bytes, need) in self.pending.take_slot(slot).iter() {
+            let sources = op.sources(slot, bytes);
+            if slot == Reg::RBP && sources.slots().eq([(Reg::RSP, sources_bytes(&sources))]) {
+                // The frame pointer is set up.
+                continue;
+            }
+            let passed = self.contribute(need, made(slot));
+            for (reg, bytes) in sources.slots() {
+                self.need_slot(reg, bytes, passed);
+            }
+        }
+    }
+
+    fn store(&mut self, size: Size, src: Value, address: &Address, at: u64) {
+        let length = size.bytes();
+        if !self.pending.needs_memory(at, length) {
+            return;
+        }
+        for byte in 0..length {
+            let Some(need) = self.pending.take_memory(at.wrapping_add(byte)) else { continue };
+            if self.is_kept_for_itself(need, at) {
+                continue;
+            }
+            let passed = self.contribute(need, Made::Memory { address: at, length });
+            if let Value::Reg(src) = src {
+                self.need_slot(src, 1 << byte, passed);
+            }
+            self.need_address(address, passed);
+        }
+    }
+
+    /// What trusted code keeps between its calls is followed for values, not for how it finds its way: a stream's position in
+    /// its buffer is no reason for what is printed.
+    fn is_kept_for_itself(&self, need: Need, address: u64) -> bool {
+        need.is_internal() && !self.now.in_scope && !self.is_on_stack(address)
+    }
+
+    fn load(&mut self, dst: Reg, length: u64, address: &Address, at: u64) {
+        if !self.pending.is_needed(dst) {
+            return;
+        }
+        for (bytes, need) in self.pending.take_slot(dst).iter() {
+            let passed = self.contribute(need, made(dst));
+            // What is above is zero.
+            let read = bytes & (0xffu16 >> (8 - length)) as Bytes;
+            if read == 0 {
+                continue;
+            }
+            for byte in (0..length).filter(|byte| read & 1 << byte != 0) {
+                self.need_memory(at.wrapping_add(byte), passed);
+            }
+            self.need_address(address, passed);
+        }
+    }
+
+    fn need_address(&mut self, address: &Address, need: Need) {
+        if self.now.is_transit {
+            return;
+        }
+        let need = self.used_as(need, Use::Address);
+        self.need_slot(address.base, WHOLE, need);
+        self.need_slot(address.index, WHOLE, need);
+    }
+
+    fn select(&mut self, size: Size, dst: Reg, condition: Reg, chosen: Reg) {
+        if !self.pending.is_needed(dst) {
+            return;
+        }
+        for (bytes, need) in self.pending.take_slot(dst).iter() {
+            let passed = self.contribute(need, made(dst));
+            let bytes = bytes & low(size);
+            self.need_slot(chosen, bytes, passed);
+            if bytes != 0 {
+                self.choose(condition, passed);
+            }
+        }
+    }
+
+    /// A conditional move decides as a branch does.
+    fn choose(&mut self, condition: Reg, need: Need) {
+        if self.follows_control() {
+            self.need_slot(condition, 1, self.used_as(need, Use::Control));
+        }
+    }
+
+    fn string(
+        &mut self,
+        kind: StringKind,
+        size: Size,
+        repeat: Repeat,
+        source: u64,
+        target: u64,
+        elements: i64,
+    ) {
+        if elements == 0 {
+            return;
+        }
+        let (count, width) = (elements.unsigned_abs(), size.bytes());
+        let span = Span { count, width, backwards: elements < 0 };
+        match kind {
+            StringKind::Move => self.string_move(&span, source, target, repeat),
+            StringKind::Store => self.string_store(&span, target, repeat),
+            StringKind::Load => self.string_load(&span, source),
+            StringKind::Scan => self.string_compare(&span, &[target], &[Reg::RAX], repeat),
+            StringKind::Compare => self.string_compare(&span, &[source, target], &[], repeat),
+        }
+        self.string_pointers(kind, repeat);
+    }
+
+    /// The pointers move on by how much was done.
+    fn string_pointers(&mut self, kind: StringKind, repeat: Repeat) {
+        // Where a comparison ends depends on what was compared, which `string_compare` has asked for.
+        if matches!(kind, StringKind::Scan | StringKind::Compare) {
+            return;
+        }
+        for reg in [Reg::RSI, Reg::RDI, Reg::RCX] {
+            if !self.is_string_pointer(kind, repeat, reg) || !self.pending.is_needed(reg) {
+                continue;
+            }
+            for (_, need) in self.pending.take_slot(reg).iter() {
+                let passed = self.contribute(need, made(reg));
+                self.need_slot(reg, WHOLE, passed);
+                self.need_slot(Reg::DIRECTION, 1, passed);
+                if repeat != Repeat::Once {
+                    self.need_slot(Reg::RCX, WHOLE, passed);
+                }
+            }
+        }
+    }
+
+    fn is_string_pointer(&self, kind: StringKind, repeat: Repeat, reg: Reg) -> bool {
+        match reg {
+            Reg::RCX => repeat != Repeat::Once,
+            Reg::RSI => matches!(kind, StringKind::Move | StringKind::Load | StringKind::Compare),
+            _ => kind != StringKind::Load,
+        }
+    }
+
+    fn string_move(&mut self, span: &Span, source: u64, target: u64, repeat: Repeat) {
+        let (from, to) = (span.lowest(source), span.lowest(target));
+        let overlaps = from.abs_diff(to) < span.length();
+        let mut offsets = self.pending.offsets_needed(Place::Memory(to), span.length());
+        if overlaps && !offsets.is_empty() {
+            // Later elements may have copied what earlier ones had written.
+            offsets = (0..span.length()).collect();
+        }
+        // In the order in which they were written, backwards: towards lower addresses unless the string goes there itself.
+        if !span.backwards {
+            offsets.reverse();
+        }
+        for offset in offsets {
+            let Some(need) = self.pending.take_memory(to.wrapping_add(offset)) else { continue };
+            if self.is_kept_for_itself(need, to.wrapping_add(offset)) {
+                continue;
+            }
+            let passed = self.contribute(need, Made::Memory { address: to.wrapping_add(offset), length: 1 });
+            self.need_memory(from.wrapping_add(offset), passed);
+            self.need_string_address(&[Reg::RSI, Reg::RDI], repeat, passed);
+        }
+    }
+
+    fn string_store(&mut self, span: &Span, target: u64, repeat: Repeat) {
+        let to = span.lowest(target);
+        for offset in self.pending.offsets_needed(Place::Memory(to), span.length()) {
+            let Some(need) = self.pending.take_memory(to.wrapping_add(offset)) else { continue };
+            if self.is_kept_for_itself(need, to.wrapping_add(offset)) {
+                continue;
+            }
+            let passed = self.contribute(need, Made::Memory { address: to.wrapping_add(offset), length: 1 });
+            self.need_slot(Reg::RAX, 1 << (offset % span.width), passed);
+            self.need_string_address(&[Reg::RDI], repeat, passed);
+        }
+    }
+
+    fn string_load(&mut self, span: &Span, source: u64) {
+        let at = span.last(source);
+        for (bytes, need) in self.pending.take_slot(Reg::RAX).iter() {
+            let read = bytes & (0xffu16 >> (8 - span.width)) as Bytes;
+            // Loads of one and two bytes keep the rest.
+            let kept = if span.width < 4 { bytes & !read } else { 0 };
+            self.need_slot(Reg::RAX, kept, need);
+            if read == 0 {
+                continue;
+            }
+            let passed = self.contribute(need, made(Reg::RAX));
+            for byte in (0..span.width).filter(|byte| read & 1 << byte != 0) {
+                self.need_memory(at.wrapping_add(byte), passed);
+            }
+            self.need_string_address(&[Reg::RSI], Repeat::Once, passed);
+        }
+    }
+
+    /// Flags come from the last elements that were compared; where it ended, from all of them.
+    fn string_compare(&mut self, span: &Span, starts: &[u64], with: &[Reg], repeat: Repeat) {
+        let flags = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
+        let repeats = repeat != Repeat::Once;
+        let ended = [Reg::RSI, Reg::RDI, Reg::RCX].into_iter().filter(|reg| match *reg {
+            Reg::RCX => repeats,
+            Reg::RSI => starts.len() > 1,
+            _ => true,
+        });
+        let makes = flags.into_iter().map(|reg| (reg, false)).chain(ended.map(|reg| (reg, true)));
+        for (reg, is_end) in makes.collect::<Vec<_>>() {
+            if !self.pending.is_needed(reg) {
+                continue;
+            }
+            for (_, need) in self.pending.take_slot(reg).iter() {
+                let passed = self.contribute(need, made(reg));
+                for start in starts {
+                    let (at, length) = match is_end && repeats {
+                        true => (span.lowest(*start), span.length()),
+                        false => (span.last(*start), span.width),
+                    };
+                    (0..length).for_each(|byte| self.need_memory(at.wrapping_add(byte), passed));
+                }
+                for reg in with {
+                    self.need_slot(*reg, (0xffu16 >> (8 - span.width)) as Bytes, passed);
+                }
+                if is_end {
+                    self.need_slot(reg, WHOLE, passed);
+                    self.need_slot(Reg::DIRECTION, 1, passed);
+                }
+                let pointers: &[Reg] = if starts.len() > 1 { &[Reg::RSI, Reg::RDI] } else { &[Reg::RDI] };
+                self.need_string_address(pointers, repeat, passed);
+            }
+        }
+    }
+
+    fn need_string_address(&mut self, pointers: &[Reg], repeat: Repeat, need: Need) {
+        for reg in pointers {
+            self.need_slot(*reg, WHOLE, self.used_as(need, Use::Address));
+        }
+        if repeat != Repeat::Once && self.follows_control() {
+            self.need_slot(Reg::RCX, WHOLE, self.used_as(need, Use::Control));
+        }
+    }
+
+    fn helper(&mut self, helper: Helper, address: &Address, at: u64) {
+        match helper {
+            Helper::Fxsave => self.save_vectors(at),
+            Helper::Fxrstor => self.restore_vectors(at),
+            Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
+                let effects = helper.effects();
+                for slot in effects.writes {
+                    for (_, need) in self.pending.take_slot(slot).iter() {
+                        let passed = self.contribute(need, made(slot));
+                        effects.reads.iter().for_each(|reg| self.need_slot(*reg, WHOLE, passed));
+                        self.need_address(address, passed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Copies of the vector registers: the loader makes them around its own work.
+    fn save_vectors(&mut self, at: u64) {
+        let start = at.wrapping_add(SAVED_VECTORS.start);
+        for offset in
+            self.pending.offsets_needed(Place::Memory(start), SAVED_VECTORS.end - SAVED_VECTORS.start)
+        {
+            if let Some(need) = self.pending.take_memory(start.wrapping_add(offset)) {
+                self.need_slot(half(offset), 1 << (offset % 8), need);
+            }
+        }
+    }
+
+    fn restore_vectors(&mut self, at: u64) {
+        let start = at.wrapping_add(SAVED_VECTORS.start);
+        for offset in
+            (SAVED_VECTORS.start..SAVED_VECTORS.end).step_by(8).map(|offset| offset - SAVED_VECTORS.start)
+        {
+            let taken = self.pending.take_slot(half(offset));
+            for (bytes, need) in taken.iter() {
+                for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
+                    self.need_memory(start.wrapping_add(offset + byte), need);
+                }
+            }
+        }
+    }
+
+    /// The kernel's part of a system call.
+    pub(super) fn system_call(&mut self, call: &SystemCall) {
+        for (_, need) in self.pending.take_slot(Reg::RAX).iter() {
+            self.contribute(need, made(Reg::RAX));
+            self.end(need, Source::Kernel { call: call.number });
+        }
+        // The processor's own: where to return to, and the flags.
+        for reg in [Reg::RCX, Reg::R11] {
+            self.pending.take_slot(reg);
+        }
+        for moved in call.moved.iter().rev() {
+            for offset in self.pending.offsets_needed(moved.to, moved.length) {
+                let to = moved.to.plus(offset);
+                let Some(need) = self.pending.take_place(to) else { continue };
+                let made = match to {
+                    Place::Memory(address) => Made::Memory { address, length: 1 },
+                    place => Made::Kernel(place),
+                };
+                match moved.from {
+                    Place::Fresh => self.end_fresh(need, to),
+                    Place::Kernel => {
+                        let passed = self.contribute(need, made);
+                        self.end(passed, Source::Kernel { call: call.number });
+                    }
+                    Place::Memory(from) => {
+                        let passed = self.contribute(need, made);
+                        self.need_memory(from.wrapping_add(offset), passed);
+                    }
+                    from => {
+                        let passed = self.contribute(need, made);
+                        self.pending.need_place(from.plus(offset), passed);
+                    }
+                }
+            }
+        }
+    }
+
+    fn end_fresh(&mut self, need: Need, place: Place) {
+        if let Place::Memory(address) = place {
+            self.end(need, Source::Uninitialised { address });
+        }
+    }
+}
+
+fn made(slot: Reg) -> Made {
+    Made::Register(slot)
+}
+
+fn sources_bytes(sources: &lift::Sources) -> Bytes {
+    sources.slots().next().map_or(0, |(_, bytes)| bytes)
+}
+
+/// The slot that a byte of the saved vector registers is in.
+fn half(offset: u64) -> Reg {
+    let low = Reg::xmm((offset / 16 % 16) as u8);
+    if offset % 16 < 8 { low } else { low.high_half() }
+}
+
+/// What a string instruction went over.
+struct Span {
+    count: u64,
+    width: u64,
+    backwards: bool,
+}
+
+impl Span {
+    fn length(&self) -> u64 {
+        self.count.saturating_mul(self.width)
+    }
+
+    /// The lowest address, when the first element is at `start`.
+    fn lowest(&self, start: u64) -> u64 {
+        if self.backwards { start.wrapping_sub(self.length() - self.width) } else { start }
+    }
+
+    /// The address of the last element.
+    fn last(&self, start: u64) -> u64 {
+        let distance = self.length() - self.width;
+        if self.backwards { start.wrapping_sub(distance) } else { start.wrapping_add(distance) }
+    }
+}

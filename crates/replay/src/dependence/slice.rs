@@ -1,0 +1,85 @@
+//! What a slice consists of.
+
+use std::collections::BTreeMap;
+
+use linux::Place;
+use machine::Time;
+use program::Stmt;
+
+/// What a statement has to do with a criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// How many of its instances are in the slice.
+    pub instances: u64,
+    /// How many of them the value was computed by: data alone leads there.
+    pub data_instances: u64,
+    /// How many of them had a part in choosing what computed it: a condition lies on the way.
+    pub select_instances: u64,
+    /// The least number of steps from an instance of it to the criterion.
+    pub distance: u32,
+    /// When it first and last did something that the criterion depends on.
+    pub first: Time,
+    pub last: Time,
+    /// Whether one of its branches decided something in the slice, and how often that happened.
+    pub decisions: u64,
+}
+
+impl Share {
+    /// Of a statement that has done nothing yet but at this time.
+    pub(super) fn new(time: Time) -> Share {
+        Share {
+            instances: 0,
+            data_instances: 0,
+            select_instances: 0,
+            distance: u32::MAX,
+            first: time,
+            last: time,
+            decisions: 0,
+        }
+    }
+}
+
+/// Where chains of dependence end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// A byte of standard input, of a file that was there before, of a pipe that nobody wrote to.
+    Input(Place),
+    /// Memory as it was when the program began: initialised data, arguments, the environment.
+    Initial { address: u64 },
+    /// A register as it was then.
+    InitialRegister(lift::Reg),
+    /// Memory of an activation that had not written it, or that the kernel had just handed out.
+    Uninitialised { address: u64 },
+    /// What the kernel said.
+    Kernel { call: u64 },
+    /// A constant in the code of this statement.
+    Constant(Option<Stmt>),
+}
+
+/// A backward slice, statement by statement.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    pub statements: BTreeMap<Stmt, Share>,
+    /// Where its chains end, with the least distance of a use. Constants are not listed.
+    pub sources: BTreeMap<Source, u32>,
+    /// Instances of branches that decided something in it.
+    pub decisions: u64,
+    /// Instructions that the pass looked at.
+    pub instructions: u64,
+}
+
+impl Slice {
+    /// The statements of its data part.
+    pub fn data_part(&self) -> impl Iterator<Item = &Stmt> {
+        self.statements.iter().filter(|(_, share)| share.data_instances > 0).map(|(stmt, _)| stmt)
+    }
+
+    /// The statements of its select part.
+    pub fn select_part(&self) -> impl Iterator<Item = &Stmt> {
+        self.statements.iter().filter(|(_, share)| share.select_instances > 0).map(|(stmt, _)| stmt)
+    }
+
+    pub fn contains(&self, line: u32) -> bool {
+        self.statements.keys().any(|stmt| stmt.line == line)
+    }
+}

@@ -1,0 +1,68 @@
+//! Slices of small programs, with the answers that a person gives.
+
+mod guest;
+
+use std::collections::BTreeSet;
+
+use guest::{Guest, lines};
+use linux::Place;
+use linux::fs::Stream;
+use replay::{Cell, Criterion, Follow, Slice, Unseen};
+
+/// What the first bytes of standard output depend on.
+fn output_slice(guest: &mut Guest, length: u64, follow: Follow) -> Slice {
+    let place = Place::Output { stream: Stream::Stdout, offset: 0 };
+    let criterion = Criterion {
+        time: guest.recording.end(),
+        cells: vec![Cell::Kernel { place, length }],
+        why_here: false,
+    };
+    guest.slice(&criterion, follow, &mut Unseen)
+}
+
+#[test]
+fn the_data_part_and_the_select_part_of_an_output_are_told_apart() {
+    let mut guest = Guest::compile("two_parts.c", &["-O0"], &["2", "1"]);
+    let slice = output_slice(&mut guest, 1, Follow::Full);
+    assert_eq!(lines(slice.data_part()), BTreeSet::from([10, 15, 18, 21]));
+    let select = lines(slice.select_part());
+    assert_eq!(select, BTreeSet::from([5, 6, 10, 11, 12, 16, 17]));
+    let data = output_slice(&mut guest, 1, Follow::Data);
+    assert_eq!(lines(data.statements.keys()), BTreeSet::from([10, 15, 18, 21]));
+}
+
+/// What one byte of standard output depends on.
+fn byte_slice(guest: &mut Guest, text: &str, follow: Follow) -> Slice {
+    let output = guest.recording.last().kernel.output.contents(Stream::Stdout);
+    let offset = output.windows(text.len()).position(|window| window == text.as_bytes()).unwrap() as u64;
+    let place = Place::Output { stream: Stream::Stdout, offset };
+    let cells = vec![Cell::Kernel { place, length: 1 }];
+    let criterion = Criterion { time: guest.recording.end(), cells, why_here: false };
+    guest.slice(&criterion, follow, &mut Unseen)
+}
+
+#[test]
+fn bytes_of_one_output_have_different_origins() {
+    let mut guest = Guest::compile("steps.c", &["-O0"], &["2", "abc"]);
+    // The copied text; another character of it; the element of the table and the way to it; the kept number.
+    for (text, data, full) in [
+        ("axc", &[23, 25, 31][..], &[23, 25, 31][..]),
+        ("xc", &[23, 30, 31], &[23, 30, 31]),
+        ("30 14", &[6, 16, 21, 29, 31], &[6, 16, 21, 29, 31]),
+        ("14\n", &[11, 24, 28, 31], &[11, 21, 24, 27, 28, 31]),
+    ] {
+        let slice = byte_slice(&mut guest, text, Follow::Data);
+        assert_eq!(lines(slice.statements.keys()), data.iter().copied().collect(), "data of {text}");
+        let slice = byte_slice(&mut guest, text, Follow::Full);
+        assert_eq!(lines(slice.statements.keys()), full.iter().copied().collect(), "full of {text}");
+    }
+}
+
+#[test]
+fn a_condition_that_was_not_taken_is_not_in_the_dynamic_slice() {
+    let mut guest = Guest::compile("omitted.c", &["-O0"], &[]);
+    // The failed assertion: why control came to abort.
+    let criterion = Criterion { time: guest.recording.end(), cells: Vec::new(), why_here: true };
+    let slice = guest.slice(&criterion, Follow::Full, &mut Unseen);
+    assert_eq!(lines(slice.statements.keys()), BTreeSet::from([6, 8, 10, 14, 16]));
+}
