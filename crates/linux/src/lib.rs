@@ -15,6 +15,7 @@ mod output;
 mod process;
 mod resources;
 pub mod signal;
+mod snapshot;
 mod stack;
 mod syscalls;
 
@@ -28,5 +29,6 @@ pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;
 pub use output::{Output, Written};
 pub use process::{Config, Process};
+pub use snapshot::Snapshot;
 pub use stack::{STACK_SIZE, STACK_TOP};
 pub use syscalls::nr::name as syscall_name;
