@@ -2,8 +2,12 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod diversion;
+mod events;
 mod flow;
 mod recording;
 
+pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
+pub use events::{Ending, MemoryAccess, RegisterSet, Shape, Shapes, accesses};
 pub use flow::{Flow, FunctionFlow};
-pub use recording::{Recording, Segment};
+pub use recording::{Options, Recording, Segment};
