@@ -16,6 +16,7 @@ mod output;
 mod process;
 mod resources;
 pub mod signal;
+mod snapshot;
 mod stack;
 mod syscalls;
 
@@ -30,5 +31,6 @@ pub use load_error::LoadError;
 pub use moved::{Moved, Place, SystemCall};
 pub use output::{Output, Written};
 pub use process::{Config, Process};
+pub use snapshot::Snapshot;
 pub use stack::{STACK_SIZE, STACK_TOP};
 pub use syscalls::nr::name as syscall_name;

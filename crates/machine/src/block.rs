@@ -15,17 +15,24 @@ use crate::{Memory, PAGE_SIZE};
 use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 
 /// Longest block, in instructions. Short enough that a budget is rarely cut within one.
 const MAX_INSTRUCTIONS: usize = 64;
+// [`trace::Pass::key`] has so much room.
+const _: () = assert!(MAX_INSTRUCTIONS <= 64);
 
 /// Bytes of blocks that a space holds. A guest can start a block at each byte of its code, and blocks are far
 /// larger than the code that they come from, so the limit on its memory is no limit on these.
 const MAX_SPACE: usize = 128 << 20;
 
+/// The number of the next block that is made.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
 pub struct Block {
+    /// No other block has it, in any space, also not after this one is gone.
+    pub number: u64,
     pub start: u64,
     /// The address after the last instruction.
     pub end: u64,
@@ -216,6 +223,7 @@ fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>, 
         _ => [end, end],
     };
     let mut block = Box::new(Block {
+        number: NEXT_NUMBER.fetch_add(1, Relaxed),
         start,
         end,
         length: instructions.len() as u64,

@@ -16,15 +16,15 @@ mod trace;
 mod values;
 pub mod vector;
 
-pub use block::CodeSpace;
 pub use cpu::Cpu;
 pub use exec::Force;
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
 pub use intervention::{Action, Edit, Intervention};
-pub use machine::{Core, Machine, Time};
+pub use machine::{Checkpoint, Core, Machine, Time};
 pub use memory::{
-    Access, AccessFault, Backing, Cause, CodeChange, Memory, PAGE_SIZE, Permissions, Region, Scalar,
+    Access, AccessFault, Backing, Cause, CodeChange, Image, ImagePage, Memory, PAGE_SIZE, Permissions,
+    Region, Scalar,
 };
 pub use observer::{Observer, Unwatched};
 pub use trace::{Executed, Pass, Plan, Trace, Words};

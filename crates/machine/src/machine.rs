@@ -6,13 +6,17 @@ use crate::exec::{Context, Flow, Force, execute_instruction};
 use crate::fast::{Code, Exit, JumpCache, SLICE};
 use crate::fault::{Fault, FaultKind, Stop, Unsupported};
 use crate::intervention::{Action, Intervention};
-use crate::memory::{Access, AccessFault, Cause, CodeChange, Memory};
+use crate::memory::{Access, AccessFault, Cause, CodeChange, Image, Memory};
 use crate::observer::Observer;
 use crate::trace::{Cursor, Log, Trace};
 use lift::Reg;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
+
+mod checkpoint;
+
+pub use checkpoint::Checkpoint;
 
 /// An instant of a run: how many instructions have retired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,16 +82,20 @@ impl Machine {
     pub fn fork(&mut self) -> Machine {
         // Else both sides would leave their space, each for one of its own.
         self.follow_code_changes();
-        let space = match self.private {
-            true => Arc::new(self.space.another()),
-            false => Arc::clone(&self.space),
-        };
         Machine {
-            core: self.core.fork(),
-            space,
+            core: Core::assemble(&self.core.cpu, self.core.memory.image()),
+            space: self.space_for_another(),
             private: self.private,
             time: self.time,
             pending: self.pending.clone(),
+        }
+    }
+
+    /// The space that a copy of this machine runs in.
+    fn space_for_another(&self) -> Arc<CodeSpace> {
+        match self.private {
+            true => Arc::new(self.space.another()),
+            false => Arc::clone(&self.space),
         }
     }
 
@@ -525,17 +533,17 @@ impl Core {
         })
     }
 
-    /// A copy that knows nothing of what caches hold. Most of a core are caches, for which zeros mean empty but
+    /// A core whose caches are empty. Most of a core are caches, for which zeros mean empty but
     /// for a few bytes; so it is made in place, in zeroed memory, and never copied as a whole.
-    fn fork(&self) -> Box<Core> {
+    fn assemble(cpu: &Cpu, memory: Image) -> Box<Core> {
         let mut place = Box::<Core>::new_zeroed();
         let core = place.as_mut_ptr();
         // SAFETY: `core` is valid for writes and zeroed, which is what the two caches ask for; `current` and
         // `trace` are null and `left` is 0 by that; all other fields are written here.
         unsafe {
-            (&raw mut (*core).cpu).write(self.cpu.clone());
+            (&raw mut (*core).cpu).write(cpu.clone());
             (&raw mut (*core).exit).write(Exit::Indirect);
-            self.memory.fork_into(&raw mut (*core).memory);
+            memory.open_into(&raw mut (*core).memory);
             JumpCache::empty_zeroed(&raw mut (*core).jumps);
             place.assume_init()
         }

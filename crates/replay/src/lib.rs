@@ -3,6 +3,8 @@
 //! leads there.
 
 mod dependence;
+mod diversion;
+mod events;
 mod flow;
 mod recording;
 
@@ -10,5 +12,7 @@ pub use dependence::{
     Backward, Cell, Code, Criterion, Follow, Made, Need, Share, Slice, Source, Step, StmtId, Unseen, Use,
     Watch,
 };
+pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
+pub use events::{Ending, MemoryAccess, RegisterSet, Shape, Shapes, accesses};
 pub use flow::{Flow, FunctionFlow};
-pub use recording::{Recording, Segment};
+pub use recording::{Options, Recording, Segment};

@@ -1,8 +1,8 @@
 //! Recordings of real runs: every instant is the one that a run from the start would have passed through.
 
 use linux::{Config, Exit, Process};
-use machine::{Time, Unwatched};
-use replay::Recording;
+use machine::{Cpu, Observer, Time, Unwatched};
+use replay::{Options, Recording};
 
 fn sort() -> Process {
     let text: Vec<u8> =
@@ -17,24 +17,102 @@ fn sort() -> Process {
 #[test]
 fn any_instant_can_be_had_again() {
     let mut process = sort();
-    let mut recording = Recording::make(process.fork(), Time(u64::MAX));
+    let recording = Recording::make(process.fork(), Time(u64::MAX));
+    assert_eq!(recording.checkpoints().1, 0, "all is in memory");
+    instants_are_those_of(&mut process, recording);
+}
+
+#[test]
+fn pages_that_went_to_a_file_come_back() {
+    let mut process = sort();
+    let options = Options { memory: 1 << 20, ..Options::default() };
+    let recording = Recording::make(process.fork(), options);
+    let (count, spilled) = recording.checkpoints();
+    assert!(spilled > count / 2, "{spilled} of {count} checkpoints are in a file");
+    instants_are_those_of(&mut process, recording);
+}
+
+#[test]
+fn a_recording_does_without_a_file_that_cannot_be_made() {
+    let mut process = sort();
+    let options = Options { memory: 0, directory: "/nowhere".into(), ..Options::default() };
+    let recording = Recording::make(process.fork(), options);
+    assert_eq!(recording.checkpoints().1, 0);
+    instants_are_those_of(&mut process, recording);
+}
+
+/// Takes the process through its run and compares it with states of the recording, asked for in another order.
+fn instants_are_those_of(process: &mut Process, mut recording: Recording) {
     assert!(matches!(recording.exit(), Exit::Exited(0)), "{:?}", recording.exit());
     let end = recording.end();
     assert!(end > Time(5_000_000), "{end:?}");
-    let mut times: Vec<Time> =
-        (0..40u64).map(|n| Time(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % end.0)).collect();
-    times.sort();
-    for time in times {
+    let times = (0..40u64).map(|n| Time(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % end.0));
+    let mut asked: Vec<(Time, u64)> = times.map(|time| (time, recording.at(time).state_hash())).collect();
+    asked.sort();
+    for (time, hash) in asked {
         process.run(time, &mut Unwatched);
-        assert_eq!(recording.at(time).state_hash(), process.state_hash(), "{time:?}");
+        assert_eq!(hash, process.state_hash(), "{time:?}");
     }
     process.run(end, &mut Unwatched);
     assert_eq!(recording.at(Time(u64::MAX)).state_hash(), process.state_hash());
 }
 
 #[test]
-fn a_backward_pass_covers_the_run_without_gaps() {
+fn the_number_of_checkpoints_is_bounded() {
+    let mut short = Recording::make(sort(), Time(4_000_000));
+    let mut long = Recording::make(sort(), Time(u64::MAX));
+    assert!(short.checkpoints().0 <= 32 && long.checkpoints().0 <= 32);
+    assert!(long.checkpoints().0 > 16, "they are as close to each other as their number allows");
+    assert_eq!(long.at(Time(4_000_000)).state_hash(), short.at(Time(4_000_000)).state_hash());
+}
+
+#[test]
+fn a_forward_pass_sees_what_a_backward_pass_sees() {
     let mut recording = Recording::make(sort(), Time(u64::MAX));
+    let (from, to) = (Time(1_000_003), Time(3_000_017));
+    let mut forward = Vec::new();
+    recording.forward(from..to, |segment| {
+        for executed in segment.trace.forward().flat_map(|pass| pass.forward().collect::<Vec<_>>()) {
+            forward.push((executed.time, executed.address, executed.words.to_vec()));
+        }
+        true
+    });
+    let mut backward = Vec::new();
+    recording.backward(to, |segment| {
+        for executed in segment.trace.backward().flat_map(|pass| pass.backward().collect::<Vec<_>>()) {
+            backward.push((executed.time, executed.address, executed.words.to_vec()));
+        }
+        segment.start > from
+    });
+    backward.reverse();
+    let missing = backward.len() - forward.len();
+    assert_eq!(forward.len() as u64, to.0 - from.0);
+    assert!(forward == backward[missing..]);
+}
+
+#[test]
+fn a_stretch_can_be_watched() {
+    struct Count(u64, Time);
+    impl Observer for Count {
+        fn instruction(&mut self, time: Time, _: u64, _: &[lift::Op], _: &Cpu) {
+            assert_eq!(time, Time(self.1.0 + self.0));
+            self.0 += 1;
+        }
+    }
+    let mut recording = Recording::make(sort(), Time(u64::MAX));
+    let mut count = Count(0, Time(2_345_678));
+    recording.events(Time(2_345_678)..Time(2_345_999), &mut count);
+    assert_eq!(count.0, 321);
+}
+
+#[test]
+fn a_backward_pass_covers_the_run_without_gaps() {
+    backward_pass_covers(Options::default());
+    backward_pass_covers(Options { memory: 1 << 20, ..Options::default() });
+}
+
+fn backward_pass_covers(options: Options) {
+    let mut recording = Recording::make(sort(), options);
     let mut end = recording.end();
     let mut instructions = 0;
     recording.backward(end, |segment| {

@@ -13,6 +13,7 @@
 mod access;
 mod code;
 mod digest;
+mod image;
 mod page;
 mod regions;
 mod tlb;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use access::Scalar;
 pub use code::CodeChange;
+pub use image::{Image, ImagePage};
 pub use regions::{Backing, Region};
 
 use code::Code;
@@ -148,28 +150,10 @@ impl Memory {
     /// side of the TLB changes, so that several threads may fork one memory.
     pub fn fork(&self) -> Memory {
         let mut fork = MaybeUninit::zeroed();
-        // SAFETY: the place is zeroed, and `fork_into` makes a memory of it.
+        // SAFETY: the place is zeroed, and `open_into` makes a memory of it.
         unsafe {
-            self.fork_into(fork.as_mut_ptr());
+            self.image().open_into(fork.as_mut_ptr());
             fork.assume_init()
-        }
-    }
-
-    /// The same, made in place.
-    ///
-    /// # Safety
-    /// `zeroed` must be valid for writes, and all zero.
-    pub(crate) unsafe fn fork_into(&self, zeroed: *mut Memory) {
-        self.write_tlb.clear();
-        // SAFETY: as above; all fields become valid.
-        unsafe {
-            Tlb::empty_zeroed(&raw mut (*zeroed).read_tlb);
-            Tlb::empty_zeroed(&raw mut (*zeroed).write_tlb);
-            (&raw mut (*zeroed).tree).write(self.tree.clone());
-            (&raw mut (*zeroed).regions).write(self.regions.clone());
-            (&raw mut (*zeroed).code).write(self.code.clone());
-            (&raw mut (*zeroed).resident).write(self.resident);
-            (&raw mut (*zeroed).limit).write(self.limit);
         }
     }
 

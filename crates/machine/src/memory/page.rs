@@ -16,6 +16,8 @@ pub(super) struct Page {
     bytes: UnsafeCell<Bytes>,
     /// The digest of the bytes, or [`digest::UNKNOWN`].
     digest: AtomicU64,
+    /// What somebody who keeps pages elsewhere knows these bytes by; 0 when nobody does.
+    mark: AtomicU64,
     /// Was it ever stored to? If not, it is a copy of the region's backing and no part of the state.
     written: AtomicBool,
 }
@@ -28,6 +30,7 @@ unsafe impl Sync for Page {}
 static ZERO: Page = Page {
     bytes: UnsafeCell::new([0; PAGE_SIZE as usize]),
     digest: AtomicU64::new(digest::UNKNOWN),
+    mark: AtomicU64::new(0),
     written: AtomicBool::new(false),
 };
 
@@ -39,7 +42,7 @@ pub(super) fn zero_page() -> *mut u8 {
 impl Page {
     /// A page of zeros.
     pub fn zeroed() -> Arc<Page> {
-        // SAFETY: all zero bytes are a valid page: bytes 0, digest UNKNOWN (0), not written.
+        // SAFETY: all zero bytes are a valid page: bytes 0, digest UNKNOWN (0), no mark, not written.
         unsafe { Arc::new_zeroed().assume_init() }
     }
 
@@ -63,10 +66,11 @@ impl Page {
             unsafe {
                 addr_of_mut!((*slot).bytes).cast::<Bytes>().copy_from_nonoverlapping(self.bytes.get(), 1);
                 addr_of_mut!((*slot).digest).write(AtomicU64::new(digest::UNKNOWN));
+                addr_of_mut!((*slot).mark).write(AtomicU64::new(0));
                 addr_of_mut!((*slot).written).write(AtomicBool::new(self.was_written()));
             }
         }
-        // SAFETY: all three fields were just written.
+        // SAFETY: all four fields were just written.
         unsafe { copy.assume_init() }
     }
 
@@ -79,8 +83,18 @@ impl Page {
     /// reference to the page.
     pub fn open(&self) -> *mut u8 {
         self.digest.store(digest::UNKNOWN, Relaxed);
+        self.mark.store(0, Relaxed);
         self.written.store(true, Relaxed);
         self.host()
+    }
+
+    pub fn mark(&self) -> u64 {
+        self.mark.load(Relaxed)
+    }
+
+    /// The page must be shared, or closed for writing otherwise, so that the mark goes when the bytes change.
+    pub fn set_mark(&self, mark: u64) {
+        self.mark.store(mark, Relaxed);
     }
 
     pub fn was_written(&self) -> bool {

@@ -49,6 +49,11 @@ impl Tree {
         }
     }
 
+    /// How many pages are here that `other` does not share at the same number.
+    pub fn count_not_in(&self, other: &Tree) -> u64 {
+        self.root.as_ref().map_or(0, |root| Root::count_not_in(root, other.root.as_ref()))
+    }
+
     /// The digest of the numbers and contents of all written pages; adds to `computed` how many pages had to
     /// be looked at. No page may be open for writing without notice.
     pub fn digest(&self, computed: &mut u64) -> u64 {
@@ -82,6 +87,7 @@ trait Level: Sized {
         sink: &mut dyn FnMut(u64, Arc<Page>),
     );
     fn for_each<'a>(&'a self, base: u64, first: u64, last: u64, visit: &mut dyn FnMut(u64, &'a Page));
+    fn count_not_in(this: &Arc<Self>, other: Option<&Arc<Self>>) -> u64;
     fn digest(&self, computed: &mut u64) -> u64;
 }
 
@@ -104,6 +110,10 @@ impl Level for Page {
 
     fn for_each<'a>(&'a self, base: u64, _: u64, _: u64, visit: &mut dyn FnMut(u64, &'a Page)) {
         visit(base, self);
+    }
+
+    fn count_not_in(this: &Arc<Page>, other: Option<&Arc<Page>>) -> u64 {
+        u64::from(!other.is_some_and(|other| Arc::ptr_eq(this, other)))
     }
 
     fn digest(&self, computed: &mut u64) -> u64 {
@@ -187,6 +197,17 @@ impl<Child: Level> Level for Node<Child> {
                 child.for_each(from, first, last, visit);
             }
         }
+    }
+
+    fn count_not_in(this: &Arc<Self>, other: Option<&Arc<Self>>) -> u64 {
+        if other.is_some_and(|other| Arc::ptr_eq(this, other)) {
+            return 0;
+        }
+        let mine = this.slots.iter().enumerate().filter_map(|(index, slot)| Some((index, slot.as_ref()?)));
+        mine.map(|(index, child)| {
+            Child::count_not_in(child, other.and_then(|other| other.slots[index].as_ref()))
+        })
+        .sum()
     }
 
     fn digest(&self, computed: &mut u64) -> u64 {

@@ -102,9 +102,9 @@ impl Trace {
         self.parts.iter().rev().flat_map(Part::backward)
     }
 
-    /// The spaces of the blocks that ran. While one is held, what [`Pass::block`] says names the same block.
-    pub fn spaces(&self) -> impl Iterator<Item = &Arc<CodeSpace>> {
-        self.parts.iter().map(|part| &part.space)
+    /// What ran, the first first.
+    pub fn forward(&self) -> impl Iterator<Item = Pass<'_>> {
+        self.parts.iter().flat_map(Part::forward)
     }
 
     /// Forgets everything but keeps its memory for the next stretch.
@@ -210,6 +210,22 @@ impl Part {
         Cut { block, first: 0, end: unsafe { (*block).length } as u32 }
     }
 
+    fn forward(&self) -> impl Iterator<Item = Pass<'_>> {
+        let mut time = self.start.0;
+        let mut words = &self.words[..];
+        self.passes.iter().map(move |&pass| {
+            let Cut { block, first, end } = self.cut(pass);
+            // SAFETY: as above.
+            let block = unsafe { &*block };
+            let instructions = first as usize..end as usize;
+            let begin = time;
+            time = time.saturating_add(instructions.len() as u64);
+            let own;
+            (own, words) = words.split_at(block.words_of(&instructions).min(words.len()));
+            Pass { time: Time(begin), block, instructions, words: own }
+        })
+    }
+
     fn backward(&self) -> impl Iterator<Item = Pass<'_>> {
         let mut time = self.end.0;
         let mut words = &self.words[..];
@@ -227,9 +243,32 @@ impl Part {
 }
 
 impl<'a> Pass<'a> {
-    /// Where the block begins that the instructions are from: with `instructions`, it tells what ran without a look at it.
-    pub fn block(&self) -> *const () {
-        std::ptr::from_ref(self.block).cast()
+    /// Names the block that the instructions are of, in this and every other trace.
+    pub fn block(&self) -> u64 {
+        self.block.number
+    }
+
+    /// Names what ran: passes with the same key ran the same instructions, in this and every other trace.
+    pub fn key(&self) -> u64 {
+        // No block has more than 64 instructions.
+        self.block.number << 13 | (self.instructions.start as u64) << 7 | self.instructions.end as u64
+    }
+
+    /// The instructions, the first first.
+    pub fn forward(&self) -> impl Iterator<Item = Executed<'a>> {
+        let (block, mut words) = (self.block, self.words);
+        let (first, time) = (self.instructions.start, self.time);
+        self.instructions.clone().filter_map(move |index| {
+            let instruction = block.instructions.get(index)?;
+            let own;
+            (own, words) = words.split_at((instruction.words as usize).min(words.len()));
+            Some(Executed {
+                time: Time(time.0 + (index - first) as u64),
+                address: instruction.address,
+                ops: block.ops_of(instruction),
+                words: own,
+            })
+        })
     }
 
     /// The address of the block's first instruction, whether that is among those that ran or not.

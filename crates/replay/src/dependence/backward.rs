@@ -191,7 +191,6 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// Goes over a stretch of the run, from its end to its start or to where the program began.
     pub fn pass(&mut self, trace: &Trace, calls: &[SystemCall]) {
-        self.code.hold(trace);
         let mut calls = calls.iter().rev().peekable();
         for pass in trace.backward() {
             let code = self.code.block(&pass);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use lift::{Address, Decoded, Op, Reg, Value};
-use machine::{CodeSpace, Executed, Pass, Trace};
+use machine::{Executed, Pass};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
 use super::need::{NumberMap, slot_bit};
@@ -118,9 +118,8 @@ fn is_output(name: &str) -> bool {
 pub struct Code<'p> {
     pub flow: Flow<'p>,
     scope: Scope,
-    blocks: NumberMap<usize, Rc<BlockCode>>,
-    /// Keeps the blocks alive that `blocks` knows by their place.
-    spaces: Vec<Arc<CodeSpace>>,
+    /// By [`Pass::block`].
+    blocks: NumberMap<u64, Rc<BlockCode>>,
     functions: Vec<Rc<Function>>,
     function_ids: NumberMap<u64, FunctionId>,
     statements: Vec<Stmt>,
@@ -134,7 +133,6 @@ impl<'p> Code<'p> {
             flow: Flow::new(program),
             scope,
             blocks: NumberMap::default(),
-            spaces: Vec::new(),
             functions: Vec::new(),
             function_ids: NumberMap::default(),
             statements: Vec::new(),
@@ -147,17 +145,8 @@ impl<'p> Code<'p> {
         self.flow.program()
     }
 
-    /// To be called with each trace before its passes are asked about.
-    pub fn hold(&mut self, trace: &Trace) {
-        for space in trace.spaces() {
-            if !self.spaces.iter().any(|held| Arc::ptr_eq(held, space)) {
-                self.spaces.push(space.clone());
-            }
-        }
-    }
-
     pub fn block(&mut self, pass: &Pass<'_>) -> Rc<BlockCode> {
-        let key = pass.block() as usize;
+        let key = pass.block();
         if let Some(known) = self.blocks.get(&key) {
             return known.clone();
         }

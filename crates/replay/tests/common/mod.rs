@@ -46,7 +46,12 @@ impl Drop for Scratch {
 }
 
 pub fn load(program: &Path, arguments: &[&str]) -> Process {
+    load_with_input(program, arguments, "")
+}
+
+pub fn load_with_input(program: &Path, arguments: &[&str], input: &str) -> Process {
     let mut config = Config::new(program);
+    config.stdin = input.as_bytes().to_vec().into();
     config.argv.extend(arguments.iter().map(|argument| argument.as_bytes().to_vec()));
     Process::load(&config).unwrap()
 }

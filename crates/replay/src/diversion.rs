@@ -1,0 +1,305 @@
+//! Runs that go another way from some instant on: the only door to experiments.
+//!
+//! A diversion is a fork of the recorded run, with interventions. It cannot reach the recording, whatever it does.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use lift::Reg;
+use linux::{Exit, Process};
+use machine::{Intervention, Observer, Stop, Time, Trace, Unwatched};
+
+use crate::events::{Ending, RegisterSet, Shapes};
+
+/// Which run an instant belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum RunId {
+    #[default]
+    Original,
+    /// What was altered, in the order in which it was asked for.
+    Diversion(Arc<[Intervention]>),
+}
+
+/// One instruction of one run. Times of different runs have nothing to do with each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    pub run: RunId,
+    pub time: Time,
+}
+
+/// A run that goes another way.
+pub struct Diversion {
+    id: RunId,
+    /// The state that it began with.
+    origin: Process,
+    /// A state on its way; behind `time` where a search overran its end.
+    process: Process,
+    time: Time,
+}
+
+/// What a search for a place needs again and again; it can be used for one diversion after the other.
+#[derive(Default)]
+pub struct Scanner {
+    trace: Trace,
+    shapes: Shapes,
+}
+
+/// Where [`Diversion::run_to`] came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    pub outcome: Outcome,
+    /// Before the instruction at the address; after the one that left the activation.
+    pub time: Time,
+    pub writes: Writes,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The address is reached in the same activation.
+    Reached,
+    /// The activation is left, by a return or otherwise.
+    Left,
+    /// The instructions that were granted are used up.
+    CutShort,
+    /// The program ended, or cannot go on.
+    Ended(Exit),
+}
+
+/// What was written on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writes {
+    /// Sorted, neither overlapping nor touching each other. What the kernel wrote is among it.
+    pub memory: Vec<Range<u64>>,
+    pub registers: RegisterSet,
+    /// How many system calls were made; what they changed outside of memory is not told here.
+    pub system_calls: u64,
+    /// How many entries of `memory` are sorted and merged.
+    merged: usize,
+}
+
+/// The first stretch that is run before anybody looks. Most ways to a place are shorter; what is run too much is lost.
+const FIRST_STRETCH: u64 = 128;
+const LONGEST_STRETCH: u64 = 1 << 15;
+/// So many more entries than after the last merge are kept before they are merged again.
+const UNMERGED: usize = 1 << 12;
+
+impl Diversion {
+    /// Goes on from a state of some run, which stays as it is, with these interventions.
+    pub fn new(from: &mut Process, interventions: &[Intervention]) -> Diversion {
+        let mut process = from.fork();
+        for intervention in interventions {
+            process.machine.intervene(intervention.clone());
+        }
+        let id = RunId::Diversion(interventions.into());
+        Diversion { id, origin: process.fork(), time: process.machine.time, process }
+    }
+
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// When it began.
+    pub fn start(&self) -> Time {
+        self.origin.machine.time
+    }
+
+    /// Where it is.
+    pub fn time(&self) -> Time {
+        self.time
+    }
+
+    pub fn instance(&self) -> Instance {
+        Instance { run: self.id.clone(), time: self.time }
+    }
+
+    /// The state where it is.
+    pub fn process(&mut self) -> &mut Process {
+        if self.process.machine.time != self.time {
+            self.process = self.origin.fork();
+            self.process.run(self.time, &mut Unwatched);
+        }
+        &mut self.process
+    }
+
+    /// Runs on until the time has come or the process ends.
+    pub fn run_until(&mut self, until: Time) -> Exit {
+        self.run_watched(until, &mut Unwatched)
+    }
+
+    pub fn run_watched<O: Observer>(&mut self, until: Time, observer: &mut O) -> Exit {
+        let exit = self.process().run(until, observer);
+        self.time = self.process.machine.time;
+        exit
+    }
+
+    pub fn run_traced(&mut self, until: Time, trace: &mut Trace) -> Exit {
+        let exit = self.process().run_traced(until, trace);
+        self.time = self.process.machine.time;
+        exit
+    }
+
+    /// Runs on until the instruction at `address` is about to be executed in the activation that is current now, until
+    /// this activation is left, or for at most `budget` instructions; and tells what was written on the way. Without an
+    /// address only the end of the activation counts.
+    ///
+    /// At least one instruction is executed: where the current one is itself at the address, it has to come again.
+    pub fn run_to(&mut self, address: Option<u64>, budget: u64, scanner: &mut Scanner) -> Arrival {
+        let process = self.process();
+        let start = process.machine.time;
+        let deadline = Time(start.0.saturating_add(budget));
+        let stack = process.machine.cpu.get(Reg::RSP);
+        let mut search = Search { address, stack, start, open: Vec::new(), writes: Writes::default() };
+        let mut length = FIRST_STRETCH;
+        let (outcome, time) = loop {
+            let until = deadline.min(Time(self.process.machine.time.0.saturating_add(length)));
+            length = length.saturating_mul(4).min(LONGEST_STRETCH);
+            scanner.trace.clear();
+            let ended = run_to_system_call(&mut self.process, until, &mut scanner.trace);
+            if let Some(found) = search.scan(&scanner.trace, &mut scanner.shapes, &mut self.origin) {
+                break found;
+            }
+            let now = self.process.machine.time;
+            match ended {
+                Ended::Call => search.note_kernel(&self.process),
+                Ended::Process(exit) => break (Outcome::Ended(exit), now),
+                Ended::Until if now >= deadline => break (Outcome::CutShort, now),
+                Ended::Until => {}
+            }
+        };
+        search.writes.merge();
+        self.time = time;
+        Arrival { outcome, time, writes: search.writes }
+    }
+}
+
+enum Ended {
+    Until,
+    /// A system call has been served.
+    Call,
+    Process(Exit),
+}
+
+fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> Ended {
+    if process.kernel.ended.is_none() && !process.kernel.waiting {
+        match process.machine.run_traced(until, trace) {
+            Stop::Until => return Ended::Until,
+            Stop::Syscall => {
+                process.kernel.syscall(&mut process.machine);
+                return Ended::Call;
+            }
+            // Nothing has happened; the process knows what that means for it.
+            Stop::Fault(_) | Stop::Unsupported(_) => {}
+        }
+    }
+    match process.run(until, &mut Unwatched) {
+        Exit::Until => Ended::Until,
+        exit => Ended::Process(exit),
+    }
+}
+
+/// A walk over what ran, in search of a place.
+struct Search {
+    address: Option<u64>,
+    /// The stack pointer in the activation that counts.
+    stack: u64,
+    start: Time,
+    /// The calls that were made from this activation on and have not returned: where their return addresses are.
+    open: Vec<u64>,
+    writes: Writes,
+}
+
+impl Search {
+    /// Goes on with a stretch; `Some` if it ends in it.
+    fn scan(&mut self, trace: &Trace, shapes: &mut Shapes, origin: &mut Process) -> Option<(Outcome, Time)> {
+        for pass in trace.forward() {
+            let shape = shapes.of(&pass);
+            let count = shape.addresses().len();
+            let place = self.address.filter(|_| self.open.is_empty()).and_then(|address| shape.find(address));
+            if let Some(place) = place
+                && (pass.time > self.start || place > 0)
+            {
+                shape.stores(&pass, place, |range| self.writes.add(range));
+                for executed in pass.forward().take(place) {
+                    executed.ops.iter().for_each(|op| op.writes(|reg| self.writes.registers.add(reg)));
+                }
+                return Some((Outcome::Reached, Time(pass.time.0 + place as u64)));
+            }
+            shape.stores(&pass, count, |range| self.writes.add(range));
+            self.writes.registers.add_all(&shape.registers);
+            let after = Time(pass.time.0 + count as u64);
+            let word = |slot: u16| pass.words().get(usize::from(slot)).copied().unwrap_or(0);
+            match shape.ending {
+                Ending::Call { slot, .. } => {
+                    self.forget_below(word(slot).saturating_add(8));
+                    self.open.push(word(slot));
+                }
+                Ending::Return { slot } => {
+                    self.forget_below(word(slot));
+                    // From below this activation's stack, one that is of no call is a jump into it: exceptions are
+                    // caught so.
+                    if self.open.pop_if(|open| *open == word(slot)).is_none() && word(slot) >= self.stack {
+                        return Some((Outcome::Left, after));
+                    }
+                }
+                Ending::Indirect { stack: true } => {
+                    let mut there = origin.fork();
+                    there.run(after, &mut Unwatched);
+                    let stack = there.machine.cpu.get(Reg::RSP);
+                    self.forget_below(stack);
+                    if stack > self.stack {
+                        return Some((Outcome::Left, after));
+                    }
+                }
+                Ending::System => self.writes.system_calls += 1,
+                Ending::Next | Ending::Jump | Ending::Branch { .. } | Ending::Indirect { stack: false } => {}
+            }
+        }
+        None
+    }
+
+    /// The stack ends here: activations below are gone.
+    fn forget_below(&mut self, stack: u64) {
+        while self.open.pop_if(|slot| *slot < stack).is_some() {}
+    }
+
+    fn note_kernel(&mut self, process: &Process) {
+        for access in process.kernel.accesses.iter().filter(|access| access.write) {
+            self.writes.add(access.address..access.address.saturating_add(access.length));
+        }
+    }
+}
+
+impl Writes {
+    fn add(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        match self.memory.last_mut() {
+            Some(last) if last.start <= range.start && range.start <= last.end => {
+                last.end = last.end.max(range.end);
+            }
+            _ => self.memory.push(range),
+        }
+        if self.memory.len() >= self.merged * 2 + UNMERGED {
+            self.merge();
+        }
+    }
+
+    fn merge(&mut self) {
+        self.memory.sort_unstable_by_key(|range| range.start);
+        self.memory.dedup_by(|next, previous| {
+            let joins = next.start <= previous.end;
+            if joins {
+                previous.end = previous.end.max(next.end);
+            }
+            joins
+        });
+        self.merged = self.memory.len();
+    }
+
+    /// Whether a byte of the range was written.
+    pub fn touches(&self, range: &Range<u64>) -> bool {
+        let after = self.memory.partition_point(|written| written.start < range.end);
+        self.memory.get(..after).and_then(<[_]>::last).is_some_and(|written| written.end > range.start)
+    }
+}

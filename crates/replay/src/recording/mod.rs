@@ -1,0 +1,257 @@
+//! A run from its start to its end, by checkpoints.
+//!
+//! Checkpoints are made while the run is recorded: at most [`MOST_COARSE`], each the same number of instructions after
+//! the other; when there are too many, every other one is dropped. A backward pass takes one stretch after the other, from
+//! the last to the first, runs through it to make at most [`MOST_FINE`] checkpoints in it, and so on until stretches
+//! are short enough to be traced. So a pass over the whole run costs two or three more runs, a traced one included, with a
+//! number of checkpoints alive that hardly depends on how long the run is. What they take beyond a budget goes to a
+//! nameless file.
+
+mod spill;
+mod store;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use linux::{Exit, Process, Snapshot, SystemCall};
+use machine::{Intervention, Observer, Time, Trace, Unwatched};
+
+use crate::diversion::Diversion;
+use store::Store;
+
+/// Instructions between the first coarse checkpoints.
+const FIRST_SPACING: u64 = 1 << 16;
+/// A checkpoint keeps the pages that were written after it, so their number is what memory is bounded by.
+const MOST_COARSE: usize = 32;
+/// Checkpoints that one stretch is divided by.
+const MOST_FINE: u64 = 32;
+/// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
+const SEGMENT: u64 = 1 << 18;
+/// How much longer stretches are, a level up.
+const LEVEL: u64 = 16;
+
+/// How a run is recorded.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The run is cut off here.
+    pub limit: Time,
+    /// Bytes that the pages of checkpoints may take. What is more goes to a temporary file.
+    pub memory: u64,
+    /// Where that file is made; it has no name there.
+    pub directory: PathBuf,
+}
+
+impl Options {
+    pub const DEFAULT_MEMORY: u64 = 256 << 20;
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let directory = std::env::temp_dir();
+        Options { limit: Time(u64::MAX), memory: Options::DEFAULT_MEMORY, directory }
+    }
+}
+
+impl From<Time> for Options {
+    fn from(limit: Time) -> Options {
+        Options { limit, ..Options::default() }
+    }
+}
+
+/// A run that has ended.
+pub struct Recording {
+    /// Where all begins, should nothing else be readable any more.
+    first: Snapshot,
+    checkpoints: Store,
+    /// The state that was last asked for.
+    recent: Option<Snapshot>,
+    /// The process as it ended.
+    last: Process,
+    exit: Exit,
+    options: Options,
+    /// When the program itself began, once that has been asked.
+    pub(crate) program_start: Option<Time>,
+}
+
+/// A stretch of the run, with a trace of it.
+pub struct Segment<'a> {
+    /// The state before it.
+    pub before: &'a mut Process,
+    pub start: Time,
+    pub end: Time,
+    pub trace: &'a Trace,
+    /// In order.
+    pub calls: &'a [SystemCall],
+}
+
+impl Recording {
+    /// Runs a process from where it is to its end, or to the limit; a time alone is taken as the limit.
+    pub fn make(mut process: Process, options: impl Into<Options>) -> Recording {
+        let options = options.into();
+        let first = process.snapshot();
+        let mut checkpoints = Store::new(process.snapshot(), options.memory / 2, &options.directory);
+        let start = process.machine.time.0;
+        let mut spacing = FIRST_SPACING;
+        let exit = loop {
+            let now = process.machine.time.0;
+            let next = Time(now.saturating_add(spacing - (now - start) % spacing));
+            let exit = process.run(next.min(options.limit), &mut Unwatched);
+            if !matches!(exit, Exit::Until) || process.machine.time >= options.limit {
+                break exit;
+            }
+            checkpoints.push(process.snapshot());
+            if checkpoints.len() > MOST_COARSE {
+                spacing = spacing.saturating_mul(2);
+                checkpoints.thin(|time| (time.0 - start).is_multiple_of(spacing));
+            }
+        };
+        Recording { first, checkpoints, recent: None, last: process, exit, options, program_start: None }
+    }
+
+    pub fn start(&self) -> Time {
+        self.first.time()
+    }
+
+    pub fn end(&self) -> Time {
+        self.last.machine.time
+    }
+
+    /// How the run ended.
+    pub fn exit(&self) -> &Exit {
+        &self.exit
+    }
+
+    /// The process as it ended.
+    pub fn last(&self) -> &Process {
+        &self.last
+    }
+
+    /// How many checkpoints there are, and how many of them have their pages in a file.
+    pub fn checkpoints(&self) -> (usize, usize) {
+        (self.checkpoints.len(), self.checkpoints.spilled())
+    }
+
+    /// The state before the instruction at `time`; of the end, if that is earlier.
+    pub fn at(&mut self, time: Time) -> Process {
+        if time >= self.end() {
+            return self.last.fork();
+        }
+        let mut process = self.nearest(time);
+        process.run(time, &mut Unwatched);
+        self.recent = Some(process.snapshot());
+        process
+    }
+
+    /// Runs through a stretch once more, with an observer. Before its end the process may end.
+    pub fn events<O: Observer>(&mut self, range: Range<Time>, observer: &mut O) -> Exit {
+        self.at(range.start).run(range.end, observer)
+    }
+
+    /// A run that goes another way from `time` on.
+    pub fn divert(&mut self, time: Time, interventions: &[Intervention]) -> Diversion {
+        Diversion::new(&mut self.at(time), interventions)
+    }
+
+    /// Goes from one instant to another, segment by segment, as long as `visit` says true.
+    pub fn forward(&mut self, range: Range<Time>, mut visit: impl FnMut(Segment<'_>) -> bool) {
+        let last = range.end.min(self.end());
+        let mut process = self.at(range.start);
+        let (mut trace, mut calls) = (Trace::new(), Vec::new());
+        while process.machine.time < last {
+            let start = process.machine.time;
+            let end = last.min(Time(start.0.saturating_add(SEGMENT)));
+            let mut before = process.fork();
+            trace.clear();
+            calls.clear();
+            process.run_followed(end, &mut trace, &mut calls);
+            let end = process.machine.time;
+            if end == start
+                || !visit(Segment { before: &mut before, start, end, trace: &trace, calls: &calls })
+            {
+                return;
+            }
+        }
+    }
+
+    /// Goes from `end` back to the start, segment by segment, as long as `visit` says true.
+    pub fn backward(&mut self, end: Time, visit: impl FnMut(Segment<'_>) -> bool) {
+        let end = end.min(self.end());
+        let (memory, directory) = (self.options.memory / 4, &*self.options.directory);
+        let mut pass = Backward { end, visit, trace: Trace::new(), calls: Vec::new(), memory, directory };
+        for index in (0..self.checkpoints.len()).rev() {
+            if self.checkpoints.time(index).is_none_or(|time| time >= pass.end) {
+                continue;
+            }
+            // What cannot be read back is run again from further back.
+            let Some(process) = self.checkpoints.open(index) else { continue };
+            if !pass.stretch(process) {
+                return;
+            }
+        }
+    }
+
+    /// The last state before `time` that is at hand.
+    fn nearest(&self, time: Time) -> Process {
+        let index = self.checkpoints.before(time);
+        let recent = self.recent.as_ref().filter(|recent| {
+            recent.time() <= time && self.checkpoints.time(index).is_none_or(|stored| stored < recent.time())
+        });
+        if let Some(recent) = recent {
+            return recent.process();
+        }
+        let mut found = (0..=index).rev().filter_map(|index| self.checkpoints.open(index));
+        found.next().unwrap_or_else(|| self.first.process())
+    }
+}
+
+/// A backward pass.
+struct Backward<'a, V> {
+    /// Where the part that was visited begins.
+    end: Time,
+    visit: V,
+    trace: Trace,
+    calls: Vec<SystemCall>,
+    memory: u64,
+    directory: &'a Path,
+}
+
+impl<V: FnMut(Segment<'_>) -> bool> Backward<'_, V> {
+    /// Goes from the end back to where `process` is. Whether the pass is to go on.
+    fn stretch(&mut self, mut process: Process) -> bool {
+        let length = self.end.0.saturating_sub(process.machine.time.0);
+        if length <= SEGMENT {
+            return self.segment(process);
+        }
+        let mut spacing = SEGMENT;
+        while length.div_ceil(spacing) > MOST_FINE {
+            spacing = spacing.saturating_mul(LEVEL);
+        }
+        let mut fine = Store::new(process.snapshot(), self.memory, self.directory);
+        loop {
+            let next = Time(process.machine.time.0.saturating_add(spacing));
+            if next >= self.end || !matches!(process.run(next, &mut Unwatched), Exit::Until) {
+                break;
+            }
+            fine.push(process.snapshot());
+        }
+        drop(process);
+        while fine.len() > 0 {
+            if let Some(before) = fine.pop()
+                && !self.stretch(before)
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn segment(&mut self, mut before: Process) -> bool {
+        let (start, end) = (before.machine.time, self.end);
+        self.trace.clear();
+        self.calls.clear();
+        before.fork().run_followed(end, &mut self.trace, &mut self.calls);
+        self.end = start;
+        let (trace, calls) = (&self.trace, &*self.calls);
+        (self.visit)(Segment { before: &mut before, start, end, trace, calls })
+    }
+}
