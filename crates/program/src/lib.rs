@@ -17,6 +17,7 @@ mod debug_file;
 mod debug_info;
 mod demangle;
 mod entries;
+mod expressions;
 mod inspect;
 mod lines;
 mod mapping;
@@ -44,6 +45,7 @@ pub use cfg::{
 };
 pub use conditions::{Condition, ConditionId, ConditionKind};
 pub use demangle::demangle;
+pub use expressions::{EvalError, EvalErrorKind, Expression, SyntaxError, TypedValue};
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
 pub use names::{Allocation, Allocations, Names, NoAllocations};
