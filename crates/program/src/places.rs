@@ -83,7 +83,10 @@ impl Program {
         });
         for object in objects {
             let mut files = self.files_of(object);
-            names.extend(files.keys().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
+            // Those of libraries are no help to who has mistyped one of the program's.
+            if names.is_empty() {
+                names.extend(files.keys().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
+            }
             let matching: Vec<Arc<str>> =
                 files.keys().filter(|path| is_end_of(wanted, path)).cloned().collect();
             let exact = matching.iter().find(|path| &***path == wanted);
