@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use guest::{Guest, lines};
 use linux::Place;
 use linux::fs::Stream;
-use replay::{Cell, Criterion, Follow, Slice, Unseen};
+use replay::{Cell, Follow, Question, Slice, Unseen};
 
 /// What the first bytes of standard output depend on.
 fn output_slice(guest: &mut Guest, length: u64, follow: Follow) -> Slice {
     let place = Place::Output { stream: Stream::Stdout, offset: 0 };
-    let criterion = Criterion {
+    let criterion = Question {
         time: guest.recording.end(),
         cells: vec![Cell::Kernel { place, length }],
         why_here: false,
@@ -37,7 +37,7 @@ fn byte_slice(guest: &mut Guest, text: &str, follow: Follow) -> Slice {
     let offset = output.windows(text.len()).position(|window| window == text.as_bytes()).unwrap() as u64;
     let place = Place::Output { stream: Stream::Stdout, offset };
     let cells = vec![Cell::Kernel { place, length: 1 }];
-    let criterion = Criterion { time: guest.recording.end(), cells, why_here: false };
+    let criterion = Question { time: guest.recording.end(), cells, why_here: false };
     guest.slice(&criterion, follow, &mut Unseen)
 }
 
@@ -62,7 +62,7 @@ fn bytes_of_one_output_have_different_origins() {
 fn a_condition_that_was_not_taken_is_not_in_the_dynamic_slice() {
     let mut guest = Guest::compile("omitted.c", &["-O0"], &[]);
     // The failed assertion: why control came to abort.
-    let criterion = Criterion { time: guest.recording.end(), cells: Vec::new(), why_here: true };
+    let criterion = Question { time: guest.recording.end(), cells: Vec::new(), why_here: true };
     let slice = guest.slice(&criterion, Follow::Full, &mut Unseen);
     assert_eq!(lines(slice.statements.keys()), BTreeSet::from([6, 8, 10, 14, 16]));
 }

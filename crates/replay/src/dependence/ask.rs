@@ -10,7 +10,7 @@ use crate::Recording;
 
 /// What is asked about: cells at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Criterion {
+pub struct Question {
     /// They are looked at before the instruction at this time.
     pub time: Time,
     pub cells: Vec<Cell>,
@@ -23,18 +23,18 @@ impl Recording {
     pub fn slice<W: Watch>(
         &mut self,
         code: &mut Code<'_>,
-        criterion: &Criterion,
+        question: &Question,
         follow: Follow,
         watch: &mut W,
     ) -> Slice {
         let begin = self.program_start();
-        let at = self.at(criterion.time);
+        let at = self.at(question.time);
         let mut pass = Backward::new(code, &State::of(&at.machine), begin, follow, watch);
-        criterion.cells.iter().for_each(|cell| pass.ask(*cell));
-        if criterion.why_here {
+        question.cells.iter().for_each(|cell| pass.ask(*cell));
+        if question.why_here {
             pass.ask_why_here();
         }
-        self.backward(criterion.time, |segment| {
+        self.backward(question.time, |segment| {
             pass.pass(segment.trace, segment.calls);
             !pass.is_done() && segment.start > begin
         });

@@ -8,7 +8,7 @@ mod need;
 mod ops;
 mod slice;
 
-pub use ask::Criterion;
+pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
 pub use need::{Need, Use};

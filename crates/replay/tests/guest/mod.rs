@@ -8,7 +8,7 @@ use std::process::Command;
 use linux::{Config, Process};
 use machine::Time;
 use program::{Program, Scope, Stmt};
-use replay::{Code, Criterion, Follow, Recording, Slice, Watch};
+use replay::{Code, Follow, Question, Recording, Slice, Watch};
 
 pub struct Guest {
     pub recording: Recording,
@@ -35,9 +35,9 @@ impl Guest {
         Guest { recording, program }
     }
 
-    pub fn slice(&mut self, criterion: &Criterion, follow: Follow, watch: &mut impl Watch) -> Slice {
+    pub fn slice(&mut self, question: &Question, follow: Follow, watch: &mut impl Watch) -> Slice {
         let mut code = Code::new(&self.program, Scope::new(&[], &[]).unwrap());
-        self.recording.slice(&mut code, criterion, follow, watch)
+        self.recording.slice(&mut code, question, follow, watch)
     }
 }
 
