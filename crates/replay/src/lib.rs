@@ -3,17 +3,12 @@
 //! leads there.
 
 mod case;
-mod failure;
-mod oracle;
+pub mod failure;
+pub mod oracle;
 mod recording;
+mod statistics;
 
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
-pub use failure::{
-    Abort, AbortKind, Criterion, Difference, Failure, FailureKind, Outcome, StatedPosition, Subject, Verdict,
-    Violation, WrongOutput,
-};
-pub use oracle::{
-    AssertionError, Assertions, Checked, CommandError, ExamineError, Examined, ReferenceError,
-    check_assertions, examine, expect_like_reference, judge, status,
-};
+pub use failure::{Failure, FailureKind};
 pub use recording::{Recording, Segment};
+pub use statistics::Statistics;
