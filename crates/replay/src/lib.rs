@@ -6,10 +6,11 @@ mod case;
 mod dependence;
 mod diversion;
 mod events;
-mod failure;
+pub mod failure;
 mod flow;
-mod oracle;
+pub mod oracle;
 mod recording;
+mod statistics;
 
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
@@ -28,3 +29,4 @@ pub use oracle::{
     check_assertions, examine, expect_like_reference, judge, status,
 };
 pub use recording::{Options, Recording, Segment};
+pub use statistics::Statistics;

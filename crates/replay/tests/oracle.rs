@@ -5,12 +5,16 @@ use std::process::Command;
 
 use linux::signal;
 use machine::Time;
-use replay::{
-    AbortKind, Bytes, Case, Channel, Difference, Examined, Expectation, Failure, FailureKind, Outcome,
-    Subject, Verdict, examine, judge,
-};
+use replay::failure::{AbortKind, Difference, Outcome, Subject, Verdict};
+use replay::oracle::{ExamineError, Examined, judge};
+use replay::{Bytes, Case, Channel, Expectation, Failure, FailureKind};
 
 const SOURCE: &str = include_str!("programs/fails.c");
+
+fn examine(case: &Case) -> Result<Examined, ExamineError> {
+    let view = |process: &linux::Process| ::program::Program::from_memory(&process.machine.memory);
+    replay::oracle::examine(case, case.load()?, &view)
+}
 
 struct Program(PathBuf);
 

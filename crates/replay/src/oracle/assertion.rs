@@ -72,20 +72,18 @@ impl Assertion {
     }
 }
 
-/// Goes through the run from `start` to where `last` is, and stops at the first instant at which an assertion is false.
-/// A line is reached when execution comes to a statement of it; nothing of the statement has been executed then.
+/// Goes through the run from `start` on, and stops at the first instant at which an assertion is false.
+/// `program` is the view of the run's end, when all of its libraries are there. A line is reached when execution comes to a statement of it; nothing of the statement has been executed then.
 pub fn check_assertions(
     case: &Case,
     assertions: &Assertions,
     start: Process,
-    last: &Process,
+    program: &Program,
 ) -> Result<Checked, AssertionError> {
     let mut checked = Checked::default();
     if assertions.0.is_empty() {
         return Ok(checked);
     }
-    // At its end a process has all of its libraries.
-    let program = Program::from_memory(&last.machine.memory);
     let places = assertions.0.iter().map(|assertion| program.find_line(&assertion.file, assertion.line));
     let places: Vec<LinePlaces> = places.collect::<Result<_, _>>()?;
     let mut reached = vec![false; places.len()];
@@ -95,7 +93,7 @@ pub fn check_assertions(
         let here = assertions.0.iter().zip(&places).enumerate();
         for (index, (assertion, place)) in here.filter(|(_, (_, place))| place.starts.contains(&address)) {
             reached[index] = true;
-            match assertion.check(&program, process, place) {
+            match assertion.check(program, process, place) {
                 Ok(violation) => {
                     checked.evaluated += 1;
                     checked.violation = violation;
