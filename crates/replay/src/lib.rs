@@ -14,7 +14,7 @@ mod statistics;
 
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
-    Backward, Cell, Code, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId, Unseen, Use,
+    Backward, Cell, Code, Context, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId, Unseen, Use,
     Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome as ArrivalOutcome, RunId, Scanner, Writes};

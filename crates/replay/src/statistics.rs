@@ -28,7 +28,7 @@ pub struct Statistics {
 }
 
 /// For each stretch of a block how many of its instructions are in scope, as long as one trace lives.
-type Stretches = BTreeMap<(*const (), usize, usize), u64>;
+type Stretches = BTreeMap<(u64, usize, usize), u64>;
 
 impl Statistics {
     /// Of the run from `start` to its end, or to `end`. `program` is the view of the run's end, when all of its libraries are

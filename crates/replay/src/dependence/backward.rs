@@ -13,6 +13,7 @@ use machine::{Executed, Pass, Time, Trace};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
+use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
 use super::slice::{Share, Slice, Source};
@@ -51,6 +52,8 @@ pub struct Step {
     /// The instance that made it, and its statement.
     pub maker: u32,
     pub stmt: StmtId,
+    /// Which calls led to it; only for those who [want](Watch::CONTEXTS) to know.
+    pub context: Context,
     /// When and where it was made.
     pub time: Time,
     pub address: u64,
@@ -78,6 +81,9 @@ pub enum Made {
 
 /// Somebody who wants to see the steps of a pass, not only what they come to.
 pub trait Watch {
+    /// Whether steps tell which calls led to their makers.
+    const CONTEXTS: bool = false;
+
     fn step(&mut self, _step: Step) {}
     /// A chain ends.
     fn end(&mut self, _user: Need, _source: &Source) {}
@@ -131,7 +137,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         watch: &'c mut W,
     ) -> Self {
         let program = code.program();
-        let frames = Frames::of(code, program, state);
+        let frames = Frames::of(code, program, state, W::CONTEXTS);
         let next = state.registers().rip().unwrap_or(0);
         Backward {
             code,
@@ -395,7 +401,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if need.user != maker {
             let (user, how, distance) = (need.user, need.how(), passed.distance());
             let (time, address, in_library) = (now.time, now.address, !now.in_scope);
-            self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
+            let context = self.frames.context();
+            self.watch.step(Step { user, how, maker, stmt, context, time, address, made, distance, in_library });
         }
         self.wait_for_branch(passed);
         passed
@@ -479,7 +486,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let (user, how, maker, distance) = (need.user, need.how(), instance.number, passed.distance());
             let made = Made::Memory { address, length: 1 };
             let (time, address, in_library) = (self.begin, 0, false);
-            self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
+            let context = Context::default();
+            self.watch.step(Step { user, how, maker, stmt, context, time, address, made, distance, in_library });
         }
     }
 

@@ -3,6 +3,7 @@
 mod ask;
 mod backward;
 mod code;
+mod contexts;
 mod frames;
 mod need;
 mod ops;
@@ -11,5 +12,6 @@ mod slice;
 pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
+pub use contexts::Context;
 pub use need::{Need, Use};
 pub use slice::{Share, Slice, Source};
