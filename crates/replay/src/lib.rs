@@ -11,6 +11,7 @@ mod flow;
 pub mod oracle;
 mod recording;
 mod statistics;
+pub mod story;
 
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{

@@ -46,6 +46,10 @@ impl Input {
         Input { bytes, open, pieces }
     }
 
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub fn known(&self) -> u64 {
         self.bytes.len() as u64
     }
