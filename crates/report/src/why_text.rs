@@ -1,0 +1,314 @@
+//! The story of a value, for people.
+
+use crate::paper::{Colour, Paper};
+use crate::quote::{listed, plain, quoted};
+use crate::why::{
+    KnownReport, LinkReport, OperandReport, OriginReport, PlaceReport, RepeatsReport, StepReport, WhyReport,
+};
+
+impl WhyReport {
+    pub fn text(&self, paper: Paper) -> String {
+        let mut text = format!("{}\n\n", paper.paint(Colour::Headline, &self.headline()));
+        let layout = Layout::of(self, paper);
+        if matches!(self.asked.subject, "value" | "reached") {
+            layout.step(&self.end, None, &mut text);
+        }
+        for step in &self.steps {
+            layout.step(step, Some(step.number), &mut text);
+        }
+        if self.steps.is_empty() {
+            text.push_str("Nothing in the program's own code led to it.\n");
+        }
+        if self.left_out > 0 {
+            let told = format!(
+                "\n{} further back; --depth {} tells all\n",
+                count(self.left_out, "more statement lies", "more statements lie"),
+                self.whole_depth
+            );
+            text.push_str(&paper.paint(Colour::Faint, &told));
+        }
+        text
+    }
+
+    /// The question in words.
+    pub fn headline(&self) -> String {
+        let asked = &self.asked;
+        let place = asked.place.as_ref().map(|place| format!(" at {}", spot(place))).unwrap_or_default();
+        let value = asked.value.clone().unwrap_or_default();
+        let hit = match asked.hit {
+            Some((hit, hits)) if hits > 1 => format!(" (execution {hit} of {hits})"),
+            _ => String::new(),
+        };
+        match asked.subject {
+            "value" => {
+                let after = if asked.is_after { " after" } else { " at" };
+                let place = asked.place.as_ref().map(spot).unwrap_or_default();
+                let expression = asked.expression.clone().unwrap_or_default();
+                format!("why is `{}` {}{after} {place}{hit}?", plain(&expression), plain(&value))
+            }
+            "crash" => match &asked.signal {
+                Some(signal) => format!("why did {signal} kill the program{place}?"),
+                None => format!("why did the program end{place}?"),
+            },
+            "output" => format!(
+                "why is byte {} of {} {}?",
+                asked.offset.unwrap_or(0),
+                if asked.stream == Some("stderr") { "standard error" } else { "standard output" },
+                quoted(&value)
+            ),
+            "exit" => format!("why is the exit status {}?", asked.status.unwrap_or(0)),
+            _ => format!("why did execution come to {}{hit}?", asked.place.as_ref().map(spot).unwrap_or_default()),
+        }
+    }
+}
+
+fn spot(place: &PlaceReport) -> String {
+    format!("{}:{}", place.file, place.line)
+}
+
+fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// The columns of a story.
+struct Layout {
+    paper: Paper,
+    /// How wide numbers with their brackets are, and places.
+    numbers: usize,
+    places: usize,
+}
+
+impl Layout {
+    fn of(report: &WhyReport, paper: Paper) -> Layout {
+        let steps = || report.steps.iter().chain([&report.end]);
+        let places = steps().filter_map(|step| step.place.as_ref()).map(|place| spot(place).chars().count());
+        let numbers = report.steps.len().to_string().len() + 2;
+        // Long paths must not push the text off the paper.
+        Layout { paper, numbers, places: places.max().unwrap_or(0).min(paper.width() / 3) }
+    }
+
+    fn step(&self, step: &StepReport, number: Option<usize>, text: &mut String) {
+        let margin = self.numbers + 1 + self.places;
+        let width = self.paper.width().saturating_sub(margin + 5).max(20);
+        let number = number.map(|number| format!("[{number}]")).unwrap_or_default();
+        let place = step.place.as_ref().map(spot).unwrap_or_else(|| "?".to_owned());
+        // The end of a path says more than its beginning.
+        let length = place.chars().count();
+        let place = match length > self.places {
+            true => format!("…{}", place.chars().skip(length - self.places + 1).collect::<String>()),
+            false => place,
+        };
+        let source = step.text.as_deref().map_or_else(|| "(source not found)".to_owned(), plain);
+        let numbers = self.paper.paint(Colour::Number, &format!("{number:>0$}", self.numbers));
+        let places = self.paper.paint(Colour::Place, &format!("{place:<0$}", self.places));
+        let bar = self.paper.paint(Colour::Place, "|");
+        let source = self.paper.paint(Colour::Headline, &Paper::cut(&source, width));
+        text.push_str(&format!("{numbers} {places} {bar} {source}\n"));
+        for detail in details(step) {
+            for (index, line) in Paper::wrap(&detail.text, width.saturating_sub(2)).iter().enumerate() {
+                let indent = if index == 0 { "  " } else { "    " };
+                let line = if detail.is_warning { self.paper.paint(Colour::Warning, line) } else { line.clone() };
+                text.push_str(&format!("{:margin$} {bar} {indent}{line}\n", ""));
+            }
+        }
+    }
+}
+
+/// A line below the source.
+struct Detail {
+    text: String,
+    is_warning: bool,
+}
+
+fn details(step: &StepReport) -> Vec<Detail> {
+    let mut found: Vec<Detail> = Vec::new();
+    let mut add = |text: String| {
+        if !text.is_empty() {
+            found.push(Detail { text, is_warning: false });
+        }
+    };
+    add(deed(step));
+    let links: Vec<String> = step.links.iter().map(|one| link(one, step.number)).collect();
+    add(listed(&links));
+    add(listed(&sources(step)));
+    add(reasons(step));
+    add(step.repeats.as_ref().map(repeats).unwrap_or_default());
+    for origin in step.origins.iter().filter(|origin| origin.kind == "uninitialised") {
+        let text = match &origin.name {
+            Some(name) => format!("`{name}` was never given a value: what it holds is left over from before"),
+            None => "uses memory that was never given a value".to_owned(),
+        };
+        found.push(Detail { text, is_warning: true });
+    }
+    for overflow in &step.overflows {
+        let verb = if overflow.is_write { "writes" } else { "reads" };
+        let text = match overflow.access.ends_with(']') {
+            true => format!("{verb} `{}`, which lies in `{}`", overflow.access, overflow.lies_in),
+            false => format!("{verb} past the end of `{}`, into `{}`", overflow.access, overflow.lies_in),
+        };
+        found.push(Detail { text, is_warning: true });
+    }
+    if step.left_out > 0 {
+        let text = format!("… {} further back", count(step.left_out, "more step", "more steps"));
+        found.push(Detail { text, is_warning: false });
+    }
+    found
+}
+
+/// What the step did, and with what.
+fn deed(step: &StepReport) -> String {
+    let made = listed(&step.made.iter().map(known).collect::<Vec<_>>());
+    let values: Vec<&OperandReport> = step.used.iter().filter(|operand| !operand.is_address).collect();
+    let addresses: Vec<&OperandReport> = step.used.iter().filter(|operand| operand.is_address).collect();
+    let tell = |operands: &[&OperandReport]| {
+        listed(&operands.iter().map(|one| operand(one, step.number)).collect::<Vec<_>>())
+    };
+    let mut parts: Vec<String> = Vec::new();
+    match step.role {
+        "decides" => {
+            let outcome = match step.holds {
+                Some(true) => "true",
+                Some(false) => "false",
+                None => "",
+            };
+            let all: Vec<&OperandReport> = step.used.iter().collect();
+            let with = if all.is_empty() { String::new() } else { format!("with {}", tell(&all)) };
+            return [outcome, with.as_str()].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
+        }
+        "initialises" => return format!("{made}, from the beginning"),
+        "asked" | "calls" => parts.push(tell(&step.used.iter().collect::<Vec<_>>())),
+        _ => {
+            parts.push(made);
+            if !values.is_empty() {
+                let copies = match (step.made.as_slice(), values.as_slice()) {
+                    ([made], [used]) => made.value.is_some() && made.value == used.value,
+                    _ => false,
+                };
+                let phrase = match (step.made.is_empty(), copies) {
+                    (true, _) => "",
+                    (false, true) => "copied from ",
+                    (false, false) => "computed from ",
+                };
+                parts.push(format!("{phrase}{}", tell(&values)));
+            }
+            if !addresses.is_empty() {
+                parts.push(format!("looked up with {}", tell(&addresses)));
+            }
+            if let Some(library) = &step.library {
+                parts.push(format!("by {library}"));
+            }
+            if is_constant(step) {
+                parts.push("a constant".to_owned());
+            }
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
+}
+
+/// Whether nothing but the step itself says what it made.
+fn is_constant(step: &StepReport) -> bool {
+    step.used.is_empty()
+        && step.links.is_empty()
+        && step.origins.is_empty()
+        && step.library.is_none()
+        && step.left_out == 0
+        && step.repeats.as_ref().is_none_or(|repeats| repeats.from.is_empty())
+}
+
+fn known(known: &KnownReport) -> String {
+    match &known.value {
+        Some(value) => format!("{} = {}", plain(&known.name), plain(value)),
+        None => plain(&known.name),
+    }
+}
+
+fn operand(operand: &OperandReport, own: usize) -> String {
+    let told = known(&KnownReport { name: operand.name.clone(), value: operand.value.clone() });
+    match operand.from {
+        Some(from) => format!("{told} {}", reference(from, operand.is_earlier, own)),
+        None => told,
+    }
+}
+
+fn reference(number: usize, is_earlier: bool, own: usize) -> String {
+    match (number == own, is_earlier) {
+        (true, _) => "from the time before".to_owned(),
+        (false, true) => format!("[{number}, earlier]"),
+        (false, false) => format!("[{number}]"),
+    }
+}
+
+fn link(link: &LinkReport, own: usize) -> String {
+    let by = reference(link.by, link.is_earlier, own);
+    match (link.kind, &link.name) {
+        ("returned", Some(name)) => format!("returned by {name} {by}"),
+        ("passed", Some(name)) => {
+            let known = known(&KnownReport { name: name.clone(), value: link.value.clone() });
+            format!("{known} passed by {by}")
+        }
+        ("passed", None) => format!("passed by {by}"),
+        ("address", _) => format!("found by way of {by}"),
+        _ => format!("from {by}"),
+    }
+}
+
+fn sources(step: &StepReport) -> Vec<String> {
+    step.origins.iter().filter_map(source).collect()
+}
+
+fn source(origin: &OriginReport) -> Option<String> {
+    let text = origin.text.as_deref().map(|text| format!(" {}", quoted(text))).unwrap_or_default();
+    let bytes = match origin.bytes {
+        Some((first, last)) if first == last => format!("byte {first}"),
+        Some((first, last)) => format!("bytes {first} to {last}"),
+        None => String::new(),
+    };
+    let name = origin.name.as_deref().map(plain).unwrap_or_default();
+    Some(match origin.kind {
+        "argument" => match origin.index {
+            Some(0) => format!("from the name that the program was called by{text}"),
+            index => format!("from argument {}{text}", index.unwrap_or(0)),
+        },
+        "argument-count" => "from the number of arguments".to_owned(),
+        "environment" => format!("from the environment variable {name}"),
+        "stdin" => format!("read from standard input, {bytes}{text}"),
+        "file" => format!("read from {name}, {bytes}{text}"),
+        "pipe" => format!("read from a pipe, {bytes}"),
+        "zero" => format!("`{name}` is zero from the beginning"),
+        "system" => format!("as the system call {name} said"),
+        _ => return None,
+    })
+}
+
+/// Why the step was executed at all.
+fn reasons(step: &StepReport) -> String {
+    let numbers = |list: &[usize]| {
+        let others: Vec<usize> = list.iter().copied().filter(|number| *number != step.number).collect();
+        listed(&others.iter().map(|number| format!("[{number}]")).collect::<Vec<_>>())
+    };
+    let (chosen, called) = (numbers(&step.chosen_by), numbers(&step.called_by));
+    let mut parts = Vec::new();
+    if !chosen.is_empty() {
+        let noun = if chosen.contains("and") { "conditions" } else { "condition" };
+        parts.push(format!("chosen by the {noun} {chosen}"));
+    }
+    if !called.is_empty() {
+        parts.push(format!("called by {called}"));
+    }
+    parts.join(", ")
+}
+
+fn repeats(repeats: &RepeatsReport) -> String {
+    let before = repeats.times.saturating_sub(1);
+    let mut text = format!("and {before} {} before", if before == 1 { "time" } else { "times" });
+    if !repeats.first_made.is_empty() {
+        let made: Vec<String> = repeats.first_made.iter().map(known).collect();
+        text.push_str(&format!(", first {}", listed(&made)));
+    }
+    if !repeats.from.is_empty() {
+        let from: Vec<String> = repeats.from.iter().map(|number| format!("[{number}]")).collect();
+        text.push_str(&format!(", also from {}", listed(&from)));
+    }
+    text
+}
