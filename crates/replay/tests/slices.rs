@@ -66,3 +66,30 @@ fn a_condition_that_was_not_taken_is_not_in_the_dynamic_slice() {
     let slice = guest.slice(&criterion, Follow::Full, &mut Unseen);
     assert_eq!(lines(slice.statements.keys()), BTreeSet::from([6, 8, 10, 14, 16]));
 }
+
+#[test]
+fn sums_in_loops_calls_and_recursion_have_all_their_parts() {
+    for (compiler, level) in [("gcc", "-O0"), ("clang", "-O0")] {
+        let mut guest = Guest::compile_by(compiler, "sums.c", &[level], &[]);
+        let slice = byte_slice(&mut guest, "9\n1", Follow::Data);
+        assert_eq!(lines(slice.statements.keys()), BTreeSet::from([20, 22, 23, 27]), "{compiler}");
+        let count = |slice: &Slice, line| -> u64 {
+            slice
+                .statements
+                .iter()
+                .filter(|(stmt, _)| stmt.line == line)
+                .map(|(_, share)| share.instances)
+                .sum()
+        };
+        assert_eq!(count(&slice, 23), 4, "{compiler}");
+        let slice = byte_slice(&mut guest, "9\n1", Follow::Full);
+        assert_eq!(lines(slice.statements.keys()), BTreeSet::from([20, 22, 23, 27]), "{compiler}");
+        let slice = byte_slice(&mut guest, "112", Follow::Full);
+        assert_eq!(
+            lines(slice.statements.keys()),
+            BTreeSet::from([8, 13, 14, 15, 20, 22, 23, 26, 28]),
+            "{compiler}"
+        );
+        assert_eq!((count(&slice, 13), count(&slice, 14), count(&slice, 15)), (4, 1, 3), "{compiler}");
+    }
+}

@@ -258,7 +258,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 self.system_call(call);
             }
             if self.concerns(&executed, known) {
-                self.ops(executed.ops, executed.words);
+                self.ops(executed.ops, executed.words, &known.places);
             }
         }
     }
@@ -435,6 +435,15 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.lowest_on_stack = self.lowest_on_stack.min(address);
         }
         self.pending.need_memory(address, need);
+    }
+
+    /// Some of up to 8 bytes.
+    pub(super) fn need_bytes(&mut self, address: u64, bytes: lift::Bytes, need: Need) {
+        if self.stack.contains(&address) {
+            let first = address.saturating_add(u64::from(bytes.trailing_zeros()));
+            self.lowest_on_stack = self.lowest_on_stack.min(first);
+        }
+        self.pending.need_bytes(address, bytes, need);
     }
 
     pub(super) fn is_on_stack(&self, address: u64) -> bool {
