@@ -6,10 +6,12 @@ mod code;
 mod frames;
 mod need;
 mod ops;
+mod potential;
 mod slice;
 
 pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
 pub use need::{Need, Use};
+pub use potential::{Bounds, Tried};
 pub use slice::{Share, Slice, Source};

@@ -432,6 +432,19 @@ impl Pending {
         self.recent[number as usize % RECENT] = (u64::MAX, NO_PAGE);
     }
 
+    /// The need of a byte of memory, which stays.
+    pub fn need_of_memory(&mut self, address: u64) -> Option<Need> {
+        let offset = (address % PAGE) as usize;
+        let page = self.page(address / PAGE)?;
+        (page.present[offset / 64] >> (offset % 64) & 1 != 0).then(|| page.needs[offset])
+    }
+
+    /// The nearest need of a byte of a slot, which stays.
+    pub fn need_of_slot(&self, reg: Reg) -> Option<Need> {
+        let mut slot = self.slots[reg.index()];
+        slot.take().iter().map(|(_, need)| need).reduce(Need::joined)
+    }
+
     pub fn need_place(&mut self, place: Place, need: Need) {
         match place {
             Place::Memory(address) => self.need_memory(address, need),
