@@ -25,20 +25,24 @@ pub enum Size {
 impl Size {
     pub const ALL: [Size; 4] = [Size::B1, Size::B2, Size::B4, Size::B8];
 
+    #[inline]
     pub const fn bytes(self) -> u64 {
         1 << self as u8
     }
 
+    #[inline]
     pub const fn bits(self) -> u32 {
         8 << self as u8
     }
 
     /// All ones in the low `bits()` bits.
+    #[inline]
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 
     /// The sign bit.
+    #[inline]
     pub const fn sign(self) -> u64 {
         1 << (self.bits() - 1)
     }

@@ -71,19 +71,23 @@ impl Reg {
     }
 
     /// The slot after this one: the high half of an XMM register.
+    #[inline]
     pub const fn high_half(self) -> Reg {
         Reg(self.0 + 1)
     }
 
+    #[inline]
     pub const fn is_general(self) -> bool {
         self.0 < 16
     }
 
+    #[inline]
     pub const fn is_temp(self) -> bool {
         (self.0 >= Self::FIRST_TEMP && self.0 < Self::FIRST_TEMP + Self::TEMPS)
             || (self.0 >= Self::FIRST_XMM + 32 && self.0 < Self::FIRST_XMM + 2 * Self::XMMS)
     }
 
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -15,8 +15,8 @@ pub mod story;
 
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
-    Backward, Cell, Code, Context, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId, Unseen, Use,
-    Watch,
+    Backward, Bounds, Cell, Code, Context, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId,
+    Tried, Unseen, Use, Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome as ArrivalOutcome, RunId, Scanner, Writes};
 pub use events::{Ending, MemoryAccess, RegisterSet, Shape, Shapes, accesses};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use guest::{Guest, lines};
 use linux::Place;
 use linux::fs::Stream;
-use replay::{Cell, Follow, Question, Slice, Unseen};
+use replay::{Bounds, Cell, Follow, Question, Slice, Unseen};
 
 /// What the first bytes of standard output depend on.
 fn output_slice(guest: &mut Guest, length: u64, follow: Follow) -> Slice {
@@ -59,10 +59,52 @@ fn bytes_of_one_output_have_different_origins() {
 }
 
 #[test]
-fn a_condition_that_was_not_taken_is_not_in_the_dynamic_slice() {
+fn a_condition_that_omitted_something_is_in_the_relevant_slice_alone() {
     let mut guest = Guest::compile("omitted.c", &["-O0"], &[]);
     // The failed assertion: why control came to abort.
     let criterion = Question { time: guest.recording.end(), cells: Vec::new(), why_here: true };
     let slice = guest.slice(&criterion, Follow::Full, &mut Unseen);
     assert_eq!(lines(slice.statements.keys()), BTreeSet::from([6, 8, 10, 14, 16]));
+    let relevant = guest.slice(&criterion, Follow::Relevant(Bounds::default()), &mut Unseen);
+    assert_eq!(lines(relevant.statements.keys()), BTreeSet::from([6, 7, 8, 10, 11, 14, 16]));
+}
+
+#[test]
+fn sums_in_loops_calls_and_recursion_have_all_their_parts() {
+    for (compiler, level) in [("gcc", "-O0"), ("clang", "-O0")] {
+        let mut guest = Guest::compile_by(compiler, "sums.c", &[level], &[]);
+        let slice = byte_slice(&mut guest, "9\n1", Follow::Data);
+        assert_eq!(lines(slice.statements.keys()), BTreeSet::from([20, 22, 23, 27]), "{compiler}");
+        let count = |slice: &Slice, line| -> u64 {
+            slice
+                .statements
+                .iter()
+                .filter(|(stmt, _)| stmt.line == line)
+                .map(|(_, share)| share.instances)
+                .sum()
+        };
+        assert_eq!(count(&slice, 23), 4, "{compiler}");
+        let slice = byte_slice(&mut guest, "9\n1", Follow::Full);
+        assert_eq!(lines(slice.statements.keys()), BTreeSet::from([20, 22, 23, 27]), "{compiler}");
+        let slice = byte_slice(&mut guest, "112", Follow::Full);
+        assert_eq!(
+            lines(slice.statements.keys()),
+            BTreeSet::from([8, 13, 14, 15, 20, 22, 23, 26, 28]),
+            "{compiler}"
+        );
+        assert_eq!((count(&slice, 13), count(&slice, 14), count(&slice, 15)), (4, 1, 3), "{compiler}");
+    }
+}
+
+#[test]
+fn a_condition_of_two_parts_that_could_have_redefined_is_relevant_and_one_that_could_not_is_not() {
+    let mut guest = Guest::compile("triangle.c", &["-O0"], &["6", "5", "4"]);
+    let full = byte_slice(&mut guest, "10.00", Follow::Full);
+    let relevant = byte_slice(&mut guest, "10.00", Follow::Relevant(Bounds::default()));
+    let more: BTreeSet<u32> = &lines(relevant.statements.keys()) - &lines(full.statements.keys());
+    assert_eq!(more, BTreeSet::from([18]));
+    assert!(!relevant.contains(14));
+    for line in [12, 16, 17, 20, 22] {
+        assert!(full.contains(line), "{line}");
+    }
 }

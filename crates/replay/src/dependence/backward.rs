@@ -8,15 +8,17 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lift::{Op, Reg};
-use linux::{Place, SystemCall};
-use machine::{Executed, Pass, Time, Trace};
+use linux::{Place, Process, SystemCall};
+use machine::{Executed, Pass, Time};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
 use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
+use super::potential::{Bounds, Potential};
 use super::slice::{Share, Slice, Source};
+use crate::Segment;
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub enum Follow {
     Data,
     /// Also the conditions that decided what was executed.
     Full,
+    /// Also conditions that, had they gone the other way, would have changed what was used.
+    Relevant(Bounds),
 }
 
 /// A step from a use to what it used, between two statement instances.
@@ -75,6 +79,8 @@ pub enum Made {
     Kernel(Place),
     /// A branch that decided.
     Decision,
+    /// A branch whose other side would have written what was used.
+    Omission,
     /// A call that brought about what was executed.
     Call,
 }
@@ -112,6 +118,7 @@ pub struct Backward<'c, 'p, W> {
     begin: Time,
     /// Initialisers that are in the slice.
     initialisers: BTreeMap<StmtId, Instance>,
+    potential: Option<Potential>,
     /// The instruction at hand.
     pub(super) now: Now,
 }
@@ -152,6 +159,10 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             lowest_on_stack: u64::MAX,
             begin,
             initialisers: BTreeMap::new(),
+            potential: match follow {
+                Follow::Relevant(bounds) => Some(Potential::new(bounds)),
+                Follow::Data | Follow::Full => None,
+            },
             now: Now {
                 time: Time(0),
                 address: next,
@@ -196,9 +207,12 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Goes over a stretch of the run, from its end to its start or to where the program began.
-    pub fn pass(&mut self, trace: &Trace, calls: &[SystemCall]) {
-        let mut calls = calls.iter().rev().peekable();
-        for pass in trace.backward() {
+    pub fn pass(&mut self, segment: Segment<'_>) {
+        if let Some(potential) = &mut self.potential {
+            potential.turn();
+        }
+        let mut calls = segment.calls.iter().rev().peekable();
+        for pass in segment.trace.backward() {
             let code = self.code.block(&pass);
             let last = pass.instructions().end;
             let is_whole = last == code.instructions.len();
@@ -211,14 +225,21 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 }
                 _ => None,
             };
-            self.block(&pass, &code, ending, call);
+            self.block(&pass, &code, ending, call, segment.before);
             if self.is_done() || pass.time < self.begin {
                 return;
             }
         }
     }
 
-    fn block(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, call: Option<&SystemCall>) {
+    fn block(
+        &mut self,
+        pass: &Pass<'_>,
+        code: &BlockCode,
+        ending: Ending,
+        call: Option<&SystemCall>,
+        before: &mut Process,
+    ) {
         let first = pass.instructions().start;
         let Some(begin) = code.instructions.get(first) else { return };
         let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
@@ -234,12 +255,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.end_uninitialised(slot);
         }
         self.take_over(left, pass, ending);
-        if self.can_skip(pass, code, ending, call) {
+        let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
+        if omitted.is_none() && self.can_skip(pass, code, ending, call) {
             if !code.is_uniform {
                 self.frames.skip_to(begin.stmt);
             }
         } else {
-            self.decide(pass, ending);
+            self.decide(pass, ending, omitted);
             self.instructions(pass, code, call);
         }
         self.frames.passed(begin.address);
@@ -264,7 +286,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 self.system_call(call);
             }
             if self.concerns(&executed, known) {
-                self.ops(executed.ops, executed.words);
+                self.ops(executed.ops, executed.words, &known.places);
             }
         }
     }
@@ -352,14 +374,29 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// A branch that decided about something in the slice is in it as well.
-    fn decide(&mut self, pass: &Pass<'_>, ending: Ending) {
+    fn decide(&mut self, pass: &Pass<'_>, ending: Ending, omitted: Option<Need>) {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return;
         }
+        let decided = self.decided();
+        self.slice.decisions += u64::from(decided.is_some());
+        let decided = decided.map(|need| self.contribute(need, Made::Decision));
+        let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
+        let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
+        let passed = self.used_as(passed, Use::Control);
+        match pass.whole_block().last().and_then(|(_, ops)| ops.last()) {
+            Some(Op::Branch { condition, .. }) => self.need_slot(*condition, 1, passed),
+            Some(Op::Jump { target: lift::Value::Reg(target) }) => self.need_slot(*target, 0xff, passed),
+            _ => {}
+        }
+    }
+
+    /// What in the slice waits for the branch at hand.
+    fn decided(&mut self) -> Option<Need> {
         let address = self.now.address;
-        let Some(frame) = self.frames.top() else { return };
+        let frame = self.frames.top()?;
         let function = self.code.function(frame.function);
-        let Some(flow) = &function.flow else { return };
+        let flow = function.flow.as_ref()?;
         let mut resolved: Option<Need> = None;
         frame.awaiting.retain(|(block, need)| {
             let decides = flow.controllers_of(*block).binary_search(&address).is_ok();
@@ -368,15 +405,30 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
             !decides
         });
-        let Some(need) = resolved else { return };
-        self.slice.decisions += 1;
-        let passed = self.contribute(need, Made::Decision);
-        let passed = self.used_as(passed, Use::Control);
-        match pass.whole_block().last().and_then(|(_, ops)| ops.last()) {
-            Some(Op::Branch { condition, .. }) => self.need_slot(*condition, 1, passed),
-            Some(Op::Jump { target: lift::Value::Reg(target) }) => self.need_slot(*target, 0xff, passed),
-            _ => {}
+        resolved
+    }
+
+    /// What is needed and would have been written, had the branch at hand gone the other way.
+    fn omission(&mut self, before: &mut Process) -> Option<Need> {
+        let potential = self.potential.as_mut()?;
+        if !self.now.in_scope || self.pending.is_empty() {
+            return None;
         }
+        let arrival = potential.other_side(self.code, before, self.now.time, self.now.address)?;
+        let mut found: Option<Need> = None;
+        let mut join = |need: Need| found = Some(found.map_or(need, |known| known.joined(need)));
+        for range in &arrival.writes.memory {
+            let place = Place::Memory(range.start);
+            for offset in self.pending.offsets_needed(place, range.end - range.start) {
+                self.pending.need_of_memory(range.start + offset).into_iter().for_each(&mut join);
+            }
+        }
+        for reg in arrival.writes.registers.iter() {
+            self.pending.need_of_slot(reg).into_iter().for_each(&mut join);
+        }
+        let found = found.map(|need| need.used_as(Use::Control))?;
+        potential.tried.telling += 1;
+        Some(found)
     }
 
     /// The statement instance at hand made something that is needed: it is in the slice, and what it used for that is
@@ -444,6 +496,15 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         self.pending.need_memory(address, need);
     }
 
+    /// Some of up to 8 bytes.
+    pub(super) fn need_bytes(&mut self, address: u64, bytes: lift::Bytes, need: Need) {
+        if self.stack.contains(&address) {
+            let first = address.saturating_add(u64::from(bytes.trailing_zeros()));
+            self.lowest_on_stack = self.lowest_on_stack.min(first);
+        }
+        self.pending.need_bytes(address, bytes, need);
+    }
+
     pub(super) fn is_on_stack(&self, address: u64) -> bool {
         self.stack.contains(&address)
     }
@@ -507,6 +568,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         for (place, need) in places {
             self.end(need, Source::Input(place));
         }
+        self.slice.tried = self.potential.as_ref().map(|potential| potential.tried);
         for (index, share) in self.shares.iter().enumerate() {
             let stmt: Option<&Stmt> = self.code.statement(StmtId(index as u32));
             if let (Some(stmt), Some(share)) = (stmt, share) {

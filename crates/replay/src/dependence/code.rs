@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use lift::{Address, Decoded, Op, Reg, Value};
-use machine::{Executed, Pass};
+use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
 use super::need::{NumberMap, slot_bit};
@@ -62,6 +62,8 @@ pub struct InstructionCode {
     pub is_transit: bool,
     /// In the function's graph.
     pub block: Option<BlockId>,
+    /// For each op, where its words are among those of the instruction.
+    pub places: Box<[u8]>,
 }
 
 /// How a block of the machine ends.
@@ -251,9 +253,14 @@ impl<'p> Code<'p> {
                 has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
                 is_transit: is_transit(ops) || puts_away(ops, &mut parameters),
                 block,
+                places: places_of_words(ops),
             });
         }
         spread_statements(&mut instructions);
+        if let (Ending::Return, Some(flow)) = (ending, &known.flow) {
+            let entry = self.statement_at(flow.entry());
+            pass_results(&mut instructions, pass, entry);
+        }
         let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
         BlockCode {
             function,
@@ -266,6 +273,21 @@ impl<'p> Code<'p> {
             instructions: instructions.into(),
         }
     }
+}
+
+fn places_of_words(ops: &[Op]) -> Box<[u8]> {
+    let mut plan = Plan::default();
+    let (mut next, mut last) = (0u8, 0u8);
+    let place = |op: &Op| {
+        let words = plan.next(op);
+        let place = if words == Words::Same { last } else { next };
+        if matches!(words, Words::Address(_)) {
+            last = next;
+        }
+        next = next.saturating_add(words.count() as u8);
+        place
+    };
+    ops.iter().map(place).collect()
 }
 
 /// Code of no line goes with what comes after it, so that it does not cut statements apart.
@@ -356,6 +378,26 @@ fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
         }
     }
     copies
+}
+
+/// Where a function has one way out, its result waits in the frame until then. Loading it is no step of the program; the
+/// statement is that of the closing brace, unless all of the function is one.
+fn pass_results(instructions: &mut [InstructionCode], pass: &Pass<'_>, entry: StmtId) {
+    let Some(last) = instructions.last().map(|instruction| instruction.stmt).filter(|stmt| *stmt != entry)
+    else {
+        return;
+    };
+    for (instruction, (_, ops)) in instructions.iter_mut().zip(pass.whole_block()) {
+        instruction.is_transit |= instruction.stmt == last && loads_result(ops);
+    }
+}
+
+fn loads_result(ops: &[Op]) -> bool {
+    let is_result = |reg: &Reg| [Reg::RAX, Reg::RDX, Reg::xmm(0), Reg::xmm(1)].contains(reg);
+    let loads =
+        |op: &Op| matches!(op, Op::Load { dst, address, .. } if is_result(dst) && is_of_frame(address));
+    let clears = |op: &Op| matches!(op, Op::Move { src: Value::Const(0), .. });
+    ops.iter().any(loads) && ops.iter().all(|op| loads(op) || clears(op))
 }
 
 fn is_of_frame(address: &Address) -> bool {

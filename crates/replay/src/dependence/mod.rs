@@ -7,6 +7,7 @@ mod contexts;
 mod frames;
 mod need;
 mod ops;
+mod potential;
 mod slice;
 
 pub use ask::Question;
@@ -14,4 +15,5 @@ pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
 pub use contexts::Context;
 pub use need::{Need, Use};
+pub use potential::{Bounds, Tried};
 pub use slice::{Share, Slice, Source};

@@ -130,6 +130,31 @@ impl Page {
     fn new(number: u64) -> Box<Page> {
         Box::new(Page { number, count: 0, present: [0; 64], needs: [Need::NONE; PAGE as usize] })
     }
+
+    /// Whether the byte was not needed before.
+    #[inline]
+    fn add(&mut self, offset: usize, need: Need) -> bool {
+        let bit = 1u64 << (offset % 64);
+        let word = &mut self.present[offset / 64];
+        let is_new = *word & bit == 0;
+        let place = &mut self.needs[offset];
+        *place = if is_new { need } else { place.joined(need) };
+        *word |= bit;
+        self.count += u32::from(is_new);
+        is_new
+    }
+
+    #[inline]
+    fn take(&mut self, offset: usize) -> Option<Need> {
+        let bit = 1u64 << (offset % 64);
+        let word = &mut self.present[offset / 64];
+        if *word & bit == 0 {
+            return None;
+        }
+        *word &= !bit;
+        self.count -= 1;
+        Some(self.needs[offset])
+    }
 }
 
 /// Page numbers are their own hash, spread a little.
@@ -159,11 +184,56 @@ pub type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 const RECENT: usize = 256;
 const NO_PAGE: u32 = u32::MAX;
 
+/// The needs of one slot. Nearly always its bytes are needed for one reason.
+#[derive(Clone, Copy)]
+struct Slot {
+    bytes: Bytes,
+    /// The bytes have different needs, which are in `each`; else `need` is that of all.
+    is_mixed: bool,
+    need: Need,
+    each: [Need; 8],
+}
+
+impl Slot {
+    const NONE: Slot = Slot { bytes: 0, is_mixed: false, need: Need::NONE, each: [Need::NONE; 8] };
+
+    #[inline]
+    fn add(&mut self, bytes: Bytes, need: Need) {
+        if self.bytes == 0 {
+            (self.bytes, self.need, self.is_mixed) = (bytes, need, false);
+        } else if !self.is_mixed && (self.need == need || self.bytes == bytes) {
+            self.need = self.need.joined(need);
+            self.bytes |= bytes;
+        } else {
+            self.mix(bytes, need);
+        }
+    }
+
+    fn mix(&mut self, bytes: Bytes, need: Need) {
+        if !self.is_mixed {
+            self.each = [self.need; 8];
+            self.is_mixed = true;
+        }
+        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
+            let known = self.bytes & 1 << byte != 0;
+            self.each[byte] = if known { self.each[byte].joined(need) } else { need };
+        }
+        self.bytes |= bytes;
+    }
+
+    #[inline]
+    fn take(&mut self) -> Taken {
+        let bytes = std::mem::take(&mut self.bytes);
+        if !self.is_mixed {
+            return Taken::one(bytes, self.need);
+        }
+        Taken::grouped(bytes, &self.each)
+    }
+}
+
 /// Everything that is looked for at one instant.
 pub struct Pending {
-    slots: Box<[[Need; 8]; SLOTS]>,
-    /// Which bytes of each slot are needed.
-    bytes: [Bytes; SLOTS],
+    slots: Box<[Slot; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
     wanted: u64,
     /// How many temporaries do.
@@ -184,6 +254,26 @@ pub struct Taken {
 }
 
 impl Taken {
+    #[inline]
+    fn one(bytes: Bytes, need: Need) -> Taken {
+        let mut groups = [(0, Need::NONE); 8];
+        groups[0] = (bytes, need);
+        Taken { groups, count: usize::from(bytes != 0) }
+    }
+
+    fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
+        let mut taken = Taken { groups: [(0, Need::NONE); 8], count: 0 };
+        while bytes != 0 {
+            let need = each[bytes.trailing_zeros() as usize];
+            let alike = (0..8).filter(|&byte| bytes & 1 << byte != 0 && each[byte] == need);
+            let alike: Bytes = alike.map(|byte| 1 << byte).sum();
+            taken.groups[taken.count] = (alike, need);
+            taken.count += 1;
+            bytes &= !alike;
+        }
+        taken
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
         self.groups.iter().take(self.count).copied()
     }
@@ -201,8 +291,7 @@ pub const fn slot_bit(reg: Reg) -> u64 {
 impl Pending {
     pub fn new() -> Pending {
         Pending {
-            slots: Box::new([[Need::NONE; 8]; SLOTS]),
-            bytes: [0; SLOTS],
+            slots: Box::new([Slot::NONE; SLOTS]),
             wanted: 0,
             temporaries: 0,
             pages: NumberMap::default(),
@@ -236,52 +325,72 @@ impl Pending {
         if bytes == 0 || is_no_dependence(reg) {
             return;
         }
-        let slot = reg.index();
-        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
-            let place = &mut self.slots[slot][byte];
-            *place = if self.bytes[slot] & 1 << byte != 0 { place.joined(need) } else { need };
-        }
-        self.temporaries += u32::from(self.bytes[slot] == 0 && slot_bit(reg) == 0);
-        self.bytes[slot] |= bytes;
+        let slot = &mut self.slots[reg.index()];
+        self.temporaries += u32::from(slot.bytes == 0 && slot_bit(reg) == 0);
+        slot.add(bytes, need);
         self.wanted |= slot_bit(reg);
     }
 
+    #[inline]
     pub fn is_needed(&self, reg: Reg) -> bool {
-        self.bytes[reg.index()] != 0
+        self.slots[reg.index()].bytes != 0
     }
 
     /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
+    #[inline]
     pub fn take_slot(&mut self, reg: Reg) -> Taken {
-        let slot = reg.index();
-        let mut bytes = std::mem::take(&mut self.bytes[slot]);
+        let taken = self.slots[reg.index()].take();
         self.wanted &= !slot_bit(reg);
-        self.temporaries -= u32::from(bytes != 0 && slot_bit(reg) == 0);
-        let needs = &self.slots[slot];
-        let mut taken = Taken { groups: [(0, Need::NONE); 8], count: 0 };
-        while bytes != 0 {
-            let need = needs[bytes.trailing_zeros() as usize];
-            let alike = (0..8).filter(|&byte| bytes & 1 << byte != 0 && needs[byte] == need);
-            let alike: Bytes = alike.map(|byte| 1 << byte).sum();
-            taken.groups[taken.count] = (alike, need);
-            taken.count += 1;
-            bytes &= !alike;
-        }
+        self.temporaries -= u32::from(taken.count > 0 && slot_bit(reg) == 0);
         taken
+    }
+
+    /// Up to 8 bytes of memory are needed: those of the set.
+    pub fn need_bytes(&mut self, address: u64, bytes: Bytes, need: Need) {
+        let offset = (address % PAGE) as usize;
+        if offset + 8 > PAGE as usize {
+            let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
+            return each.for_each(|byte| self.need_memory(address.wrapping_add(byte), need));
+        }
+        let index = self.page_made(address / PAGE);
+        let Some(page) = self.store.get_mut(index as usize) else { return };
+        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
+            let added = page.add(offset + byte, need);
+            self.memory_count += u64::from(added);
+        }
+    }
+
+    /// The needs of up to 8 bytes of memory, which are no more.
+    pub fn take_bytes(&mut self, address: u64, length: u64) -> Taken {
+        let offset = (address % PAGE) as usize;
+        let (mut bytes, mut each) = (0, [Need::NONE; 8]);
+        if offset + length as usize > PAGE as usize {
+            for (byte, place) in (0..length).zip(&mut each) {
+                if let Some(need) = self.take_memory(address.wrapping_add(byte)) {
+                    *place = need;
+                    bytes |= 1 << byte;
+                }
+            }
+            return Taken::grouped(bytes, &each);
+        }
+        let Some(index) = self.page_index(address / PAGE) else { return Taken::one(0, Need::NONE) };
+        let Some(page) = self.store.get_mut(index as usize) else { return Taken::one(0, Need::NONE) };
+        for (byte, place) in (0..length as usize).zip(&mut each) {
+            if let Some(need) = page.take(offset + byte) {
+                *place = need;
+                bytes |= 1 << byte;
+                self.memory_count -= 1;
+            }
+        }
+        self.drop_if_empty(index);
+        Taken::grouped(bytes, &each)
     }
 
     pub fn need_memory(&mut self, address: u64, need: Need) {
         let index = self.page_made(address / PAGE);
-        let offset = (address % PAGE) as usize;
-        let Some(page) = self.store.get_mut(index as usize) else { return };
-        let bit = 1 << (offset % 64);
-        let place = &mut page.needs[offset];
-        if page.present[offset / 64] & bit == 0 {
-            page.present[offset / 64] |= bit;
-            page.count += 1;
-            self.memory_count += 1;
-            *place = need;
-        } else {
-            *place = place.joined(need);
+        if let Some(page) = self.store.get_mut(index as usize) {
+            let added = page.add((address % PAGE) as usize, need);
+            self.memory_count += u64::from(added);
         }
     }
 
@@ -307,24 +416,33 @@ impl Pending {
 
     /// The need of a byte of memory, which is no more.
     pub fn take_memory(&mut self, address: u64) -> Option<Need> {
-        let offset = (address % PAGE) as usize;
         let index = self.page_index(address / PAGE)?;
-        let page = self.store.get_mut(index as usize)?;
-        let bit = 1u64 << (offset % 64);
-        if page.present[offset / 64] & bit == 0 {
-            return None;
-        }
-        page.present[offset / 64] &= !bit;
-        page.count -= 1;
+        let need = self.store.get_mut(index as usize)?.take((address % PAGE) as usize)?;
         self.memory_count -= 1;
-        let need = page.needs[offset];
-        if page.count == 0 {
-            let number = page.number;
-            self.pages.remove(&number);
-            self.free.push(index);
-            self.recent[number as usize % RECENT] = (u64::MAX, NO_PAGE);
-        }
+        self.drop_if_empty(index);
         Some(need)
+    }
+
+    #[inline]
+    fn drop_if_empty(&mut self, index: u32) {
+        let Some(page) = self.store.get(index as usize).filter(|page| page.count == 0) else { return };
+        let number = page.number;
+        self.pages.remove(&number);
+        self.free.push(index);
+        self.recent[number as usize % RECENT] = (u64::MAX, NO_PAGE);
+    }
+
+    /// The need of a byte of memory, which stays.
+    pub fn need_of_memory(&mut self, address: u64) -> Option<Need> {
+        let offset = (address % PAGE) as usize;
+        let page = self.page(address / PAGE)?;
+        (page.present[offset / 64] >> (offset % 64) & 1 != 0).then(|| page.needs[offset])
+    }
+
+    /// The nearest need of a byte of a slot, which stays.
+    pub fn need_of_slot(&self, reg: Reg) -> Option<Need> {
+        let mut slot = self.slots[reg.index()];
+        slot.take().iter().map(|(_, need)| need).reduce(Need::joined)
     }
 
     pub fn need_place(&mut self, place: Place, need: Need) {

@@ -2,37 +2,21 @@
 
 use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind, Value, low};
 use linux::{Place, SystemCall};
-use machine::{Plan, Words};
 
 use super::backward::{Backward, Made, Watch};
 use super::need::{Need, Use};
 use super::slice::Source;
 
-/// No instruction is lifted to more ops; what is beyond is taken to access nothing.
-const MOST_OPS: usize = 64;
 const WHOLE: Bytes = 0xff;
 
 /// Where the XMM registers are in what fxsave writes.
 const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
-    /// One instruction, its last op first.
-    pub(super) fn ops(&mut self, ops: &[Op], words: &[u64]) {
-        let mut places = [0u8; MOST_OPS];
-        let mut plan = Plan::default();
-        let (mut next, mut last) = (0u8, 0u8);
-        for (op, place) in ops.iter().zip(&mut places) {
-            match plan.next(op) {
-                Words::Same => *place = last,
-                words => {
-                    *place = next;
-                    last = next;
-                    next += words.count() as u8;
-                }
-            }
-        }
+    /// One instruction, its last op first; `places` says where each op's words are.
+    pub(super) fn ops(&mut self, ops: &[Op], words: &[u64], places: &[u8]) {
         for (op, place) in ops.iter().zip(places).rev() {
-            self.op(op, words.get(usize::from(place)..).unwrap_or_default());
+            self.op(op, words.get(usize::from(*place)..).unwrap_or_default());
         }
     }
 
@@ -89,14 +73,13 @@ impl<W: Watch> Backward<'_, '_, W> {
         if !self.pending.needs_memory(at, length) {
             return;
         }
-        for byte in 0..length {
-            let Some(need) = self.pending.take_memory(at.wrapping_add(byte)) else { continue };
+        for (bytes, need) in self.pending.take_bytes(at, length).iter() {
             if self.is_kept_for_itself(need, at) {
                 continue;
             }
             let passed = self.contribute(need, Made::Memory { address: at, length });
             if let Value::Reg(src) = src {
-                self.need_slot(src, 1 << byte, passed);
+                self.need_slot(src, bytes, passed);
             }
             self.need_address(address, passed);
         }
@@ -119,9 +102,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             if read == 0 {
                 continue;
             }
-            for byte in (0..length).filter(|byte| read & 1 << byte != 0) {
-                self.need_memory(at.wrapping_add(byte), passed);
-            }
+            self.need_bytes(at, read, passed);
             self.need_address(address, passed);
         }
     }

@@ -6,6 +6,8 @@ use linux::Place;
 use machine::Time;
 use program::Stmt;
 
+use super::potential::Tried;
+
 /// What a statement has to do with a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -64,6 +66,8 @@ pub struct Slice {
     pub sources: BTreeMap<Source, u32>,
     /// Instances of branches that decided something in it.
     pub decisions: u64,
+    /// What was tried to find conditions that should perhaps have gone the other way.
+    pub tried: Option<Tried>,
     /// Instructions that the pass looked at.
     pub instructions: u64,
 }
