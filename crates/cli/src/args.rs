@@ -39,7 +39,7 @@ pub enum Command {
     /// The program's own output is not shown. The exit status is 0 whenever the case could
     /// be run and judged, whatever the verdict is.
     #[command(verbatim_doc_comment, override_usage = "whydunit stats [OPTIONS] -- PROGRAM [ARGS]...")]
-    Stats(StatsArguments),
+    Stats(Box<StatsArguments>),
     /// Print an intermediate structure in a stable text form
     Dump {
         #[command(subcommand)]

@@ -37,11 +37,11 @@ pub struct OracleArguments {
     ///
     /// A text on the command line is compared with or without an end of line at its end, a
     /// file byte by byte. A text that begins with @ is written with @@.
-    #[arg(long, verbatim_doc_comment, value_name = "TEXT|@FILE")]
+    #[arg(long, verbatim_doc_comment, allow_negative_numbers = true, value_name = "TEXT|@FILE")]
     pub expect_stdout: Option<OsString>,
 
     /// The same for standard error
-    #[arg(long, value_name = "TEXT|@FILE")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TEXT|@FILE")]
     pub expect_stderr: Option<OsString>,
 
     /// The file PATH holds this text, or what FILE holds, at the end (repeatable)
@@ -53,7 +53,7 @@ pub struct OracleArguments {
     pub ignore_space: bool,
 
     /// Numbers in texts may differ by X, or by X times the larger of the two
-    #[arg(long, value_name = "X", value_parser = tolerance)]
+    #[arg(long, allow_negative_numbers = true, value_name = "X", value_parser = tolerance)]
     pub float_tolerance: Option<f64>,
 
     /// The exit status is N; 128+S for a program that signal S kills

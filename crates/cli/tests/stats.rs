@@ -64,13 +64,14 @@ fn every_kind_of_failure_has_its_verdict() {
     let wrong = format!("{place}: result == a * b");
     let right = format!("{place}: result == a + b && a < b");
     let never = format!("prog.c:{}: argc > 9", line_of("putchar(c);"));
-    let cases: [(&[&str], &[&str]); 19] = [
+    let cases: [(&[&str], &[&str]); 20] = [
         (&[], &[]),
         (&["--expect-stdout", "12"], &["area"]),
         (&["--expect-stdout", "7"], &["area"]),
         (&["--expect-stdout", "@expected.txt"], &["area"]),
         (&["--expect-stdout", "7\nmore"], &["area"]),
         (&["--expect-stdout", ""], &["area"]),
+        (&["--expect-stdout", "-7.5"], &["area"]),
         (&["--expect-stderr", "oh"], &["area"]),
         (&["--float-tolerance", "0.01", "--expect-file", "made.txt=3.14"], &["file"]),
         (&["--expect-file", "made.txt=3.14"], &["file"]),
@@ -102,8 +103,10 @@ fn every_kind_of_failure_has_its_verdict() {
 #[test]
 fn figures_are_those_of_the_run_and_the_same_each_time() {
     let scratch = scratch("figures");
-    let ran = stats(&scratch, &[], &["area"]);
-    let run = scratch.whydunit(&["run", "--stats", "--", "./prog", "area"]);
+    // An end of input that is known is another state than one that is not.
+    let input = ["--stdin", "/dev/null"];
+    let ran = stats(&scratch, &input, &["area"]);
+    let run = scratch.whydunit(&["run", "--stats", "--stdin", "/dev/null", "--", "./prog", "area"]);
     for (ours, theirs) in [("instructions ", "instructions:"), ("state ", "state:")] {
         assert_eq!(line(&ran.stdout, ours), line(&run.stderr, theirs));
     }
@@ -112,7 +115,7 @@ fn figures_are_those_of_the_run_and_the_same_each_time() {
     assert_eq!(line(&ran.stdout, "end "), "exited with status 0");
     let in_scope: u64 = line(&ran.stdout, "in scope ").split(' ').next().unwrap().parse().unwrap();
     assert!((10..200).contains(&in_scope), "{in_scope}");
-    assert_eq!(stats(&scratch, &[], &["area"]).stdout, ran.stdout);
+    assert_eq!(stats(&scratch, &input, &["area"]).stdout, ran.stdout);
     let trusted = stats(&scratch, &["--trust", "prog.c"], &["area"]);
     assert_eq!(line(&trusted.stdout, "in scope "), "0 (0.0 %)");
 }
@@ -178,7 +181,7 @@ fn what_cannot_be_asked_is_told_with_status_2() {
         (&["--reference", "./none"], "the reference cannot be run: ./none: no such file"),
         (&["--ignore-space"], "say which is expected"),
         (&["--assert", "prog.c:7: reslt > 1"], "did you mean `result`?"),
-        (&["--assert", "prog.c:900: 1"], "prog.c has no line 900; it has 34 lines"),
+        (&["--assert", "prog.c:900: 1"], "prog.c has no line 900; it has 31 lines"),
         (&["--assert", "prog.c:7 x"], "it has the form FILE:LINE: EXPRESSION"),
         (&["--oracle", "exit 9"], "ended with exit status: 9"),
         (&["--expect-exit", "300"], "300 is not in 0..256"),

@@ -133,7 +133,7 @@ fn missing_and_surplus_output_are_told_apart() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(kind("first"), (Difference::Surplus, 5, true));
+    assert_eq!(kind("first"), (Difference::Surplus, 6, true));
     assert_eq!(kind("first\nsecond\nthird"), (Difference::Missing, 13, false));
     let silent = program.failure(&[], vec![text(Channel::Stdout, "anything")]);
     assert_eq!(silent.to_string(), "printed no more where \"anything\" was expected");

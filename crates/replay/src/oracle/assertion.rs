@@ -21,7 +21,7 @@ pub enum AssertionError {
     #[error(transparent)]
     Line(#[from] LineError),
     #[error("`{expression}` makes no sense at {file}:{line}: {error}")]
-    Evaluation { expression: String, file: String, line: u32, error: EvalError },
+    Evaluation { expression: String, file: String, line: u32, error: Box<EvalError> },
 }
 
 /// The assertions of a case, understood.
@@ -91,14 +91,14 @@ pub fn check_assertions(
     visit(start, case.end(), &starts(&places), &mut |process| {
         let address = process.machine.cpu.rip;
         let here = assertions.0.iter().zip(&places).enumerate();
-        for (index, (assertion, place)) in here.filter(|(_, (_, place))| place.starts.contains(&address)) {
+        for (index, (assertion, _)) in here.filter(|(_, (_, place))| place.starts.contains(&address)) {
             reached[index] = true;
-            match assertion.check(program, process, place) {
+            match assertion.check(program, process) {
                 Ok(violation) => {
                     checked.evaluated += 1;
                     checked.violation = violation;
                 }
-                Err(error) if error.is_lasting() => failed = Some(assertion.senseless(place, error)),
+                Err(error) if error.is_lasting() => failed = Some(assertion.senseless(error)),
                 Err(error) => {
                     let reason =
                         || format!("{} could not be evaluated: {error}", assertion.expression.text());
@@ -114,9 +114,9 @@ pub fn check_assertions(
     if let Some(error) = failed {
         return Err(error);
     }
-    let unreached = reached.iter().zip(&places).find(|(reached, _)| !**reached);
-    if let (Some((_, place)), None) = (unreached, &checked.violation) {
-        let reason = format!("line {} of {} was never executed", place.line, place.file);
+    let unreached = reached.iter().zip(&assertions.0).find(|(reached, _)| !**reached);
+    if let (Some((_, assertion)), None) = (unreached, &checked.violation) {
+        let reason = format!("line {} of {} was never executed", assertion.line, assertion.file);
         checked.unknown = Some(reason);
     }
     Ok(checked)
@@ -128,12 +128,7 @@ fn starts(places: &[LinePlaces]) -> BTreeSet<u64> {
 
 impl Assertion {
     /// The failure, if the assertion is false.
-    fn check(
-        &self,
-        program: &Program,
-        process: &Process,
-        place: &LinePlaces,
-    ) -> Result<Option<Failure>, EvalError> {
+    fn check(&self, program: &Program, process: &Process) -> Result<Option<Failure>, EvalError> {
         let state = State::of(&process.machine);
         let Some(frame) = program.backtrace_of(&state, 1).frames.into_iter().next() else { return Ok(None) };
         let value = self.expression.evaluate(program, &state, &frame)?;
@@ -151,19 +146,15 @@ impl Assertion {
             values.push((operand.text().to_owned(), value.text));
         }
         let expression = self.expression.text().to_owned();
-        let violation = Violation {
-            file: place.file.to_string(),
-            line: place.line,
-            expression: expression.clone(),
-            values,
-        };
+        let violation =
+            Violation { file: self.file.clone(), line: self.line, expression: expression.clone(), values };
         let kind = FailureKind::AssertViolated(violation);
         Ok(Some(Failure { criterion, property: Some(expression), ..Failure::new(kind, time) }))
     }
 
-    fn senseless(&self, place: &LinePlaces, error: EvalError) -> AssertionError {
-        let (expression, file) = (self.expression.text().to_owned(), place.file.to_string());
-        AssertionError::Evaluation { expression, file, line: place.line, error }
+    fn senseless(&self, error: EvalError) -> AssertionError {
+        let (expression, file) = (self.expression.text().to_owned(), self.file.clone());
+        AssertionError::Evaluation { expression, file, line: self.line, error: Box::new(error) }
     }
 }
 
