@@ -1,6 +1,7 @@
 //! The `whydunit` command: reads arguments, does the asking, and prints the answers.
 
 mod args;
+mod asking;
 mod atomic_file;
 mod case_arguments;
 mod dump;
@@ -9,10 +10,13 @@ mod exit_code;
 mod fault_report;
 mod lookup;
 mod panic;
+mod progress;
 mod run;
+mod slice;
 mod stats;
 mod streams;
 mod view;
+mod why;
 mod write_back;
 
 use std::process::ExitCode;
@@ -31,6 +35,8 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Stats(arguments) => stats::stats(&arguments),
+        Command::Why(arguments) => why::why(&arguments),
+        Command::Slice(arguments) => slice::slice(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {

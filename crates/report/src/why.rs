@@ -43,6 +43,12 @@ pub struct AskedReport {
     pub signal: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<PlaceReport>,
+    /// How the program ended, as the end of a sentence that begins with "it".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The line of output that has the byte, and the character of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<(String, usize)>,
     /// Which execution of the line, from 1, and how many there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hit: Option<(u64, u64)>,
@@ -157,6 +163,21 @@ impl WhyReport {
             whole_depth: story.deepest,
         }
     }
+
+    /// Shows where in an output the byte is that was asked about.
+    pub fn show_output(&mut self, output: &[u8], offset: u64) {
+        let at = usize::try_from(offset).unwrap_or(usize::MAX).min(output.len());
+        let (before, after) = output.split_at(at);
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let length = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
+        let text = |bytes: Option<&[u8]>| {
+            let text = String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+            text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+        };
+        let line: String = text(output.get(start..at + length));
+        let column = text(output.get(start..at)).chars().count();
+        self.asked.line = Some((line, column));
+    }
 }
 
 fn asked(story: &Story, shorten: Shorten<'_>) -> AskedReport {
@@ -170,6 +191,8 @@ fn asked(story: &Story, shorten: Shorten<'_>) -> AskedReport {
         offset: None,
         status: None,
         signal: None,
+        detail: None,
+        line: None,
         place: asked.stmt.as_ref().map(|stmt| PlaceReport::new(stmt, shorten)),
         hit: asked.hit,
         time: asked.question.time.0,

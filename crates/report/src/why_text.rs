@@ -8,7 +8,15 @@ use crate::why::{
 
 impl WhyReport {
     pub fn text(&self, paper: Paper) -> String {
-        let mut text = format!("{}\n\n", paper.paint(Colour::Headline, &self.headline()));
+        let mut text = format!("{}\n", paper.paint(Colour::Headline, &self.headline()));
+        if let Some(detail) = &self.asked.detail {
+            text.push_str(&format!("  it {}\n", plain(detail)));
+        }
+        if let Some((line, column)) = &self.asked.line {
+            let (line, column) = part(line, *column, paper.width().saturating_sub(2));
+            text.push_str(&format!("  {line}\n  {:column$}{}\n", "", paper.paint(Colour::Warning, "^")));
+        }
+        text.push('\n');
         let layout = Layout::of(self, paper);
         if matches!(self.asked.subject, "value" | "reached") {
             layout.step(&self.end, None, &mut text);
@@ -60,6 +68,15 @@ impl WhyReport {
             _ => format!("why did execution come to {}{hit}?", asked.place.as_ref().map(spot).unwrap_or_default()),
         }
     }
+}
+
+/// The part of a line around a character that fits, and where the character is in it.
+fn part(line: &str, column: usize, width: usize) -> (String, usize) {
+    if line.chars().count() <= width {
+        return (line.to_owned(), column);
+    }
+    let start = column.saturating_sub(width / 2);
+    (line.chars().skip(start).take(width).collect(), column - start)
 }
 
 fn spot(place: &PlaceReport) -> String {

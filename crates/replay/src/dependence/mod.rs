@@ -8,6 +8,7 @@ mod frames;
 mod need;
 mod ops;
 mod potential;
+mod several;
 mod slice;
 
 pub use ask::Question;
