@@ -12,7 +12,7 @@ use crate::asking::{self, Session};
 use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::progress::Progress;
-use crate::view::{short_path, tell_warnings};
+use crate::view::{short_path, tell_warnings_about};
 use crate::why::stream_name;
 
 pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
@@ -49,7 +49,8 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
         program: &session.program,
         shorten: &short_path,
     });
-    tell_warnings(&session.program);
+    let files = slice.statements.keys().map(|stmt| &*stmt.file);
+    tell_warnings_about(&session.program, &files.collect());
     let text = match (arguments.format, arguments.list) {
         (Format::Text, false) => report.text(asking::paper()),
         (Format::Text, true) => report.table(asking::paper()),

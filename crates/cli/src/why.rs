@@ -12,7 +12,7 @@ use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::progress::Progress;
-use crate::view::{short_path, tell_warnings};
+use crate::view::{short_path, tell_warnings_about};
 
 pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
     let target = asking::target(&arguments.at, arguments.hit)?;
@@ -32,8 +32,9 @@ pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
         }
         Subject::Value { .. } | Subject::Reached | Subject::Exit { .. } => {}
     }
-    tell_warnings(&session.program);
-    let status = if report.steps.is_empty() { exit_code::NO_ANSWER } else { exit_code::SUCCESS };
+    let files = story.steps.iter().chain([&story.end]).filter_map(|step| Some(&*step.stmt.as_ref()?.file));
+    tell_warnings_about(&session.program, &files.collect());
+    let status = if report.is_answer() { exit_code::SUCCESS } else { exit_code::NO_ANSWER };
     let text = match arguments.format {
         Format::Text => report.text(asking::paper()),
         Format::Json => {

@@ -12,8 +12,8 @@ mod why_text;
 pub use paper::{Colour, Paper};
 pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport};
 pub use why::{
-    AskedReport, KnownReport, LinkReport, OperandReport, OriginReport, OverflowReport, PlaceReport,
-    RepeatsReport, StepReport, WhyReport,
+    AskedReport, KnownReport, LinkReport, OperandReport, OriginReport, OverflowReport, PassedReport,
+    PlaceReport, RepeatsReport, StepReport, WhyReport,
 };
 
 /// How a path is told, as people here would type it.

@@ -57,7 +57,8 @@ impl Paper {
                 lines.push(word.to_owned());
             }
         }
-        lines
+        // What is not to be broken has spaces of its own.
+        lines.iter().map(|line| line.replace('\u{a0}', " ")).collect()
     }
 
     /// A text that is cut if it is wider.
@@ -79,6 +80,7 @@ mod tests {
     fn lines_are_broken_at_spaces() {
         assert_eq!(Paper::wrap("a bc def", 4), ["a bc", "def"]);
         assert_eq!(Paper::wrap("abcdefgh i", 4), ["abcdefgh", "i"]);
+        assert_eq!(Paper::wrap("a b\u{a0}= 1", 5), ["a b =", "1"]);
         assert_eq!(Paper::cut("abcdef", 4), "abc…");
         assert_eq!(Paper::cut("ab", 4), "ab");
     }

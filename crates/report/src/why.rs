@@ -2,7 +2,7 @@
 
 use linux::fs::Stream;
 use program::Stmt;
-use replay::story::{Known, Link, Operand, Origin, Overflow, Reference, Repeats, Role, Story, Subject, Told};
+use replay::story::{Known, Link, Operand, Origin, Overflow, Passed, Reference, Repeats, Role, Story, Subject, Told};
 use serde::Serialize;
 
 use crate::Shorten;
@@ -83,6 +83,11 @@ pub struct StepReport {
     /// Numbers of steps.
     pub chosen_by: Vec<usize>,
     pub called_by: Vec<usize>,
+    /// The first function that the text calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
+    /// What it passed to functions that it called.
+    pub passed: Vec<PassedReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     pub origins: Vec<OriginReport>,
@@ -94,6 +99,14 @@ pub struct StepReport {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KnownReport {
+    pub name: String,
+    pub value: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PassedReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     pub name: String,
     pub value: Option<String>,
 }
@@ -162,6 +175,11 @@ impl WhyReport {
             left_out: story.left_out,
             whole_depth: story.deepest,
         }
+    }
+
+    /// Whether it says anything.
+    pub fn is_answer(&self) -> bool {
+        !self.steps.is_empty() || !self.end.origins.is_empty()
     }
 
     /// Shows where in an output the byte is that was asked about.
@@ -259,12 +277,19 @@ fn step(told: &Told, shorten: Shorten<'_>) -> StepReport {
         links: told.links.iter().map(link).collect(),
         chosen_by: numbers(&told.chosen_by),
         called_by: numbers(&told.called_by),
+        calls: told.calls.clone(),
+        passed: told.passed.iter().map(passed).collect(),
         library: told.library.clone(),
         origins: told.origins.iter().map(|one| origin(one, shorten)).collect(),
         repeats: told.repeats.as_ref().map(repeats),
         overflows: told.overflows.iter().map(overflow).collect(),
         left_out: told.left_out,
     }
+}
+
+fn passed(passed: &Passed) -> PassedReport {
+    let Known { name, value } = passed.known.clone();
+    PassedReport { function: passed.function.clone(), name, value }
 }
 
 fn known(known: &Known) -> KnownReport {

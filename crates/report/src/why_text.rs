@@ -18,13 +18,14 @@ impl WhyReport {
         }
         text.push('\n');
         let layout = Layout::of(self, paper);
-        if matches!(self.asked.subject, "value" | "reached") {
+        // After a statement the first step is that statement itself.
+        if matches!(self.asked.subject, "value" | "reached") && !self.asked.is_after {
             layout.step(&self.end, None, &mut text);
         }
         for step in &self.steps {
             layout.step(step, Some(step.number), &mut text);
         }
-        if self.steps.is_empty() {
+        if !self.is_answer() {
             text.push_str("Nothing in the program's own code led to it.\n");
         }
         if self.left_out > 0 {
@@ -147,7 +148,8 @@ fn details(step: &StepReport) -> Vec<Detail> {
     add(deed(step));
     let links: Vec<String> = step.links.iter().map(|one| link(one, step.number)).collect();
     add(listed(&links));
-    add(listed(&sources(step)));
+    add(arguments(step));
+    add(sources(step));
     add(reasons(step));
     add(step.repeats.as_ref().map(repeats).unwrap_or_default());
     for origin in step.origins.iter().filter(|origin| origin.kind == "uninitialised") {
@@ -201,18 +203,21 @@ fn deed(step: &StepReport) -> String {
                     ([made], [used]) => made.value.is_some() && made.value == used.value,
                     _ => false,
                 };
-                let phrase = match (step.made.is_empty(), copies) {
-                    (true, _) => "",
-                    (false, true) => "copied from ",
-                    (false, false) => "computed from ",
+                let phrase = match (step.made.is_empty(), copies, step.calls.is_some()) {
+                    (true, ..) => "",
+                    (false, true, _) => "copied from ",
+                    (false, false, true) => "with ",
+                    (false, false, false) => "computed from ",
                 };
                 parts.push(format!("{phrase}{}", tell(&values)));
             }
             if !addresses.is_empty() {
                 parts.push(format!("looked up with {}", tell(&addresses)));
             }
-            if let Some(library) = &step.library {
-                parts.push(format!("by {library}"));
+            match (&step.library, &step.calls) {
+                (Some(library), _) => parts.push(format!("by {library}")),
+                (None, Some(called)) if is_result(step) => parts.push(format!("returned by {called}")),
+                _ => {}
             }
             if is_constant(step) {
                 parts.push("a constant".to_owned());
@@ -223,19 +228,48 @@ fn deed(step: &StepReport) -> String {
     parts.join(", ")
 }
 
+/// Whether what the step made came from a call into a library.
+fn is_result(step: &StepReport) -> bool {
+    !step.made.is_empty() && step.links.iter().all(|link| link.kind != "returned")
+}
+
+/// What the step passed on.
+fn arguments(step: &StepReport) -> String {
+    let mut functions: Vec<&Option<String>> = Vec::new();
+    for passed in &step.passed {
+        if !functions.contains(&&passed.function) {
+            functions.push(&passed.function);
+        }
+    }
+    let told = functions.into_iter().map(|function| {
+        let own = step.passed.iter().filter(|passed| passed.function == *function);
+        let values: Vec<String> = own
+            .map(|passed| known(&KnownReport { name: passed.name.clone(), value: passed.value.clone() }))
+            .collect();
+        let to = function.as_deref().map(|name| format!(" to {}", plain(name))).unwrap_or_default();
+        format!("passes {}{to}", listed(&values))
+    });
+    listed(&told.collect::<Vec<_>>())
+}
+
 /// Whether nothing but the step itself says what it made.
 fn is_constant(step: &StepReport) -> bool {
     step.used.is_empty()
         && step.links.is_empty()
         && step.origins.is_empty()
         && step.library.is_none()
+        && step.calls.is_none()
+        && !step.made.is_empty()
         && step.left_out == 0
         && step.repeats.as_ref().is_none_or(|repeats| repeats.from.is_empty())
 }
 
 fn known(known: &KnownReport) -> String {
     match &known.value {
-        Some(value) => format!("{} = {}", plain(&known.name), plain(value)),
+        Some(value) => {
+            // They stay together when lines are broken.
+            format!("{} = {}", plain(&known.name), plain(value)).replacen(" = ", "\u{a0}=\u{a0}", 1)
+        }
         None => plain(&known.name),
     }
 }
@@ -243,7 +277,7 @@ fn known(known: &KnownReport) -> String {
 fn operand(operand: &OperandReport, own: usize) -> String {
     let told = known(&KnownReport { name: operand.name.clone(), value: operand.value.clone() });
     match operand.from {
-        Some(from) => format!("{told} {}", reference(from, operand.is_earlier, own)),
+        Some(from) => format!("{told}\u{a0}{}", reference(from, operand.is_earlier, own)),
         None => told,
     }
 }
@@ -270,11 +304,20 @@ fn link(link: &LinkReport, own: usize) -> String {
     }
 }
 
-fn sources(step: &StepReport) -> Vec<String> {
-    step.origins.iter().filter_map(source).collect()
+/// Where the chain ends: `from argument 1 "6" and argument 2 "5"`.
+fn sources(step: &StepReport) -> String {
+    let mut told: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for (verb, what) in step.origins.iter().filter_map(source) {
+        match told.last_mut() {
+            Some((same, list)) if *same == verb => list.push(what),
+            _ => told.push((verb, vec![what])),
+        }
+    }
+    let parts = told.into_iter().map(|(verb, list)| format!("{verb}{}", listed(&list)));
+    listed(&parts.collect::<Vec<_>>())
 }
 
-fn source(origin: &OriginReport) -> Option<String> {
+fn source(origin: &OriginReport) -> Option<(&'static str, String)> {
     let text = origin.text.as_deref().map(|text| format!(" {}", quoted(text))).unwrap_or_default();
     let bytes = match origin.bytes {
         Some((first, last)) if first == last => format!("byte {first}"),
@@ -284,16 +327,16 @@ fn source(origin: &OriginReport) -> Option<String> {
     let name = origin.name.as_deref().map(plain).unwrap_or_default();
     Some(match origin.kind {
         "argument" => match origin.index {
-            Some(0) => format!("from the name that the program was called by{text}"),
-            index => format!("from argument {}{text}", index.unwrap_or(0)),
+            Some(0) => ("from ", format!("the name that the program was called by{text}")),
+            index => ("from ", format!("argument {}{text}", index.unwrap_or(0))),
         },
-        "argument-count" => "from the number of arguments".to_owned(),
-        "environment" => format!("from the environment variable {name}"),
-        "stdin" => format!("read from standard input, {bytes}{text}"),
-        "file" => format!("read from {name}, {bytes}{text}"),
-        "pipe" => format!("read from a pipe, {bytes}"),
-        "zero" => format!("`{name}` is zero from the beginning"),
-        "system" => format!("as the system call {name} said"),
+        "argument-count" => ("from ", "the number of arguments".to_owned()),
+        "environment" => ("from ", format!("the environment variable {name}")),
+        "stdin" => ("read from standard input: ", format!("{bytes}{text}")),
+        "file" => ("read from ", format!("{name}, {bytes}{text}")),
+        "pipe" => ("read from a pipe: ", bytes),
+        "zero" => ("", format!("`{name}` is zero from the beginning")),
+        "system" => ("as the system said: ", name),
         _ => return None,
     })
 }

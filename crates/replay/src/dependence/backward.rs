@@ -379,7 +379,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             return;
         }
         let decided = self.decided();
-        self.slice.decisions += u64::from(decided.is_some());
+        self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
         let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
@@ -448,7 +448,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let share = share_of(&mut self.shares, stmt, now.time);
             share.count(passed, instance);
             share.first = now.time;
-            share.decisions += u64::from(made == Made::Decision);
+            share.decisions += u64::from(made == Made::Decision && now.in_scope);
         }
         if need.user != maker {
             let (user, how, distance) = (need.user, need.how(), passed.distance());
@@ -483,7 +483,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     pub(super) fn need_slot(&mut self, reg: Reg, bytes: lift::Bytes, need: Need) {
-        if reg == Reg::RBP && self.now.has_frame_pointer {
+        // What a function saves when it begins is its caller's, who may keep a value there.
+        if reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit {
             return;
         }
         self.pending.need_slot(reg, bytes, need);

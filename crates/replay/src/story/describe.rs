@@ -38,14 +38,12 @@ pub(super) struct Seen {
 }
 
 impl<'a> View<'a> {
-    /// Sees it from the innermost frame of this statement, or else from the innermost one in scope.
-    pub fn new<'p: 'a>(state: &'a State<'a>, code: &mut Code<'p>, stmt: Option<StmtId>) -> View<'a> {
+    /// Sees it from the innermost frame that is in scope.
+    pub fn new<'p: 'a>(state: &'a State<'a>, code: &mut Code<'p>) -> View<'a> {
         let program = code.program();
         let frames = program.backtrace_of(state, MOST_FRAMES).frames;
         let statements: Vec<StmtId> = frames.iter().map(|frame| code.statement_at(frame.lookup)).collect();
-        let own = statements.iter().position(|found| Some(*found) == stmt);
-        let in_scope = || statements.iter().position(|found| *found != StmtId::NONE);
-        let at = own.or_else(in_scope).unwrap_or(0);
+        let at = statements.iter().position(|found| *found != StmtId::NONE).unwrap_or(0);
         View { program, state, frames, statements, at, names: OnceCell::new() }
     }
 
@@ -56,7 +54,7 @@ impl<'a> View<'a> {
     /// The function that the statement called, if it is inside of one.
     pub fn called(&self) -> Option<String> {
         let frame = self.frames.get(self.at.checked_sub(1)?)?;
-        self.program.locate(frame.lookup).function_name().map(str::to_owned)
+        self.program.locate(frame.lookup).function_name().map(plain_name)
     }
 
     /// Whether a statement is one of the calls that led here.
@@ -82,11 +80,41 @@ impl<'a> View<'a> {
         names.of_memory(address, size)
     }
 
-    /// Some bytes by their name and with their value.
+    /// Some bytes by their name and with their value; those of libraries' own variables are nobody's business.
     pub fn known(&self, address: u64, size: u64) -> Option<Known> {
         let name = self.name(address, size)?;
-        let value = self.evaluate(&name).map(|value| value_text(&value));
+        let root: String = name.trim_start_matches('*').chars().take_while(|one| is_word(*one)).collect();
+        if self.is_of_library(&root) {
+            return None;
+        }
+        let expression = Expression::parse(&name).ok();
+        let frames = self.frames.get(self.at..).unwrap_or_default();
+        let mut values = frames.iter().filter_map(|frame| {
+            expression.as_ref()?.evaluate(self.program, self.state, frame).ok().filter(|value| {
+                range_of(value).is_some_and(|range| range.contains(&address))
+            })
+        });
+        let value = values.next().map(|value| value_text(&value));
         Some(Known { name, value })
+    }
+
+    /// Whether a name means a variable outside of functions that is not the program's own.
+    fn is_of_library(&self, name: &str) -> bool {
+        let frames = self.frames.get(self.at..).unwrap_or_default();
+        let is_local = |frame: &Frame| {
+            self.program.calls_at(frame).iter().any(|call| call.variable(name).is_some())
+        };
+        if frames.iter().any(is_local) {
+            return false;
+        }
+        let globals = self.program.find_globals(name);
+        !globals.is_empty()
+            && globals.iter().all(|variable| {
+                let Place::Memory(address) = self.program.place_of(variable, None, self.state) else {
+                    return true;
+                };
+                self.program.locate(address).object.as_ref() != self.program.main_object()
+            })
     }
 
     /// Whether it is an array.
@@ -122,6 +150,32 @@ pub(super) fn range_of(value: &TypedValue) -> Option<Range<u64>> {
     }
 }
 
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// The name of a function as people know it: without what tells variants of it apart, and without template arguments and
+/// parameters.
+fn plain_name(name: &str) -> String {
+    let mut depth = 0usize;
+    let mut bare = String::new();
+    for character in name.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => break,
+            _ if depth == 0 => bare.push(character),
+            _ => {}
+        }
+    }
+    let bare = bare.trim_start_matches("__GI_").trim_start_matches('_').trim_start_matches("IO_");
+    let end = VARIANTS.iter().filter_map(|variant| bare.find(variant)).min().unwrap_or(bare.len());
+    bare.get(..end).unwrap_or(bare).to_owned()
+}
+
+/// What follows the names of library functions that exist for several processors.
+const VARIANTS: [&str; 5] = ["_sse", "_ssse", "_avx", "_evex", "_erms"];
+
 /// A value for people: no types before pointers, a text instead of the pointer to it, no more than fits in a line.
 pub(super) fn value_text(value: &TypedValue) -> String {
     let text = value.text.as_str();
@@ -137,6 +191,10 @@ pub(super) fn value_text(value: &TypedValue) -> String {
         // A function, with its name.
         Some((_, rest)) if rest.starts_with('<') => rest,
         _ if bare == "0x0" => "NULL",
+        // The zeros after a text in an array.
+        _ if bare.starts_with('"') => bare.split_once("\", '\\000'").map_or(bare, |(text, _)| {
+            bare.get(..=text.len()).unwrap_or(bare)
+        }),
         _ => bare,
     };
     shortened(text)
@@ -163,11 +221,20 @@ mod tests {
     }
 
     #[test]
+    fn functions_have_the_names_that_people_know() {
+        assert_eq!(plain_name("__GI___printf"), "printf");
+        assert_eq!(plain_name("__strcpy_sse2_unaligned"), "strcpy");
+        assert_eq!(plain_name("_IO_puts"), "puts");
+        assert_eq!(plain_name("std::vector<int, std::allocator<int> >::vector(int)"), "std::vector::vector");
+    }
+
+    #[test]
     fn pointers_are_told_by_what_they_lead_to() {
         assert_eq!(told("(struct node *) 0x0"), "NULL");
         assert_eq!(told("(struct node *) 0x5555"), "0x5555");
         assert_eq!(told("0x7fff \"a b\""), "\"a b\"");
         assert_eq!(told("0x0"), "NULL");
+        assert_eq!(told("\"3\\n\", '\\000' <repeats 29 times>"), "\"3\\n\"");
         assert_eq!(told("{x = 1}"), "{x = 1}");
         assert_eq!(told(&"x".repeat(100)).chars().count(), LONGEST_VALUE);
     }

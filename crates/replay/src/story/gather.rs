@@ -5,7 +5,7 @@ use program::{Part, Place, Stmt};
 
 use super::ask::register;
 use super::describe::{Seen, View};
-use super::mentions::{has_call, mentions};
+use super::mentions::mentions;
 use super::parameters::parameter;
 use super::web::{Kind, Knot};
 use super::{Known, Link, Operand, Origin, Reference, Role, Told, overflow, truth};
@@ -26,10 +26,10 @@ pub(super) fn before(
     find: Find<'_>,
 ) {
     let seen: Vec<Seen> = mentions(text).iter().filter_map(|mention| view.see(mention)).collect();
-    let reads = seen.iter().filter(|seen| seen.mention.is_read && !view.is_array(&seen.value));
+    let reads = seen.iter().filter(|seen| seen.mention.is_read && seen.value.place.is_some());
     let mut operands: Vec<(Seen, Operand)> = reads
         .map(|seen| {
-            let operand = Operand { known: seen.known(), is_address: seen.mention.is_address, from: None };
+            let operand = Operand { known: seen.known(), is_address: seen.mention.is_address, is_parameter: false, from: None };
             (seen.clone(), operand)
         })
         .collect();
@@ -50,11 +50,16 @@ pub(super) fn before(
             }
         }
     }
-    let is_selective = told.role == Role::Makes && has_call(text) || told.role == Role::Calls;
-    let has_any = operands.iter().any(|(_, operand)| operand.from.is_some());
-    let keeps = |operand: &Operand| !is_selective || operand.from.is_some() || !has_any && told.role == Role::Makes;
-    let kept = operands.into_iter().map(|(_, operand)| operand).filter(keeps);
-    told.used = kept.take(MOST_TOLD).collect();
+    // What a call is given may have nothing to do with the story; what leads elsewhere does.
+    let is_selective = told.calls.is_some() && told.role == Role::Makes || told.role == Role::Calls;
+    let knows_better = !told.links.is_empty()
+        || !knot.ends.is_empty()
+        || operands.iter().any(|(_, operand)| operand.from.is_some());
+    let keeps = |seen: &Seen, operand: &Operand| {
+        operand.from.is_some() || !view.is_array(&seen.value) && !(is_selective && knows_better)
+    };
+    let kept = operands.into_iter().filter(|(seen, operand)| keeps(seen, operand));
+    told.used = kept.map(|(_, operand)| operand).take(MOST_TOLD).collect();
     told.overflows.extend(seen.iter().filter_map(|seen| overflow::by_index(view, seen)));
     for step in knot.made.iter().filter(|step| step.in_library) {
         if let Made::Memory { address, .. } = step.made {
@@ -106,9 +111,13 @@ fn attach(operands: &mut [(Seen, Operand)], view: &View<'_>, step: &Step, refere
         _ => false,
     };
     let mut found = false;
-    for (_, operand) in operands.iter_mut().filter(|(seen, _)| is_it(seen) || is_parameter(seen)) {
-        operand.from.get_or_insert(reference);
-        found = true;
+    for (seen, operand) in operands {
+        let is_passed = is_parameter(seen);
+        if is_passed || is_it(seen) {
+            operand.from.get_or_insert(reference);
+            operand.is_parameter |= is_passed;
+            found = true;
+        }
     }
     found
 }
@@ -123,6 +132,10 @@ fn link(view: &View<'_>, step: &Step, by: Reference, is_address: bool) -> Option
     match step.made {
         Made::Register(reg) if view.is_called_by(step.stmt) => {
             let name = parameter_of(view, reg);
+            // Which object a method works on is seen from the call.
+            if name.as_deref() == Some("this") {
+                return None;
+            }
             let value = |name: &String| view.evaluate(name).map(|value| super::describe::value_text(&value));
             let parameter = name.map(|name| Known { value: value(&name), name });
             Some(Link::Passed { parameter, by })
@@ -138,6 +151,7 @@ fn attach_link(told: &mut Told, operands: &mut [(Seen, Operand)], link: Link) {
         && let Some((_, operand)) = operands.iter_mut().find(|(seen, _)| seen.mention.text == known.name)
     {
         operand.from.get_or_insert(*by);
+        operand.is_parameter = true;
         return;
     }
     add(&mut told.links, link);

@@ -36,8 +36,8 @@ pub(super) fn mentions(text: &str) -> Vec<Mention> {
     all
 }
 
-/// Whether the text calls a function.
-pub(super) fn has_call(text: &str) -> bool {
+/// The first function that the text calls, without its namespaces.
+pub(super) fn called(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let words = ["if", "while", "for", "switch", "return", "sizeof", "match"];
     let mut at = 0;
@@ -46,14 +46,33 @@ pub(super) fn has_call(text: &str) -> bool {
             let end = word_end(bytes, at);
             let word = text.get(at..end).unwrap_or_default();
             if bytes.get(skip_space(bytes, end)) == Some(&b'(') && !words.contains(&word) {
-                return true;
+                return Some(word);
             }
             at = end;
         } else {
             at = after_literal(bytes, at).unwrap_or(at + 1);
         }
     }
-    false
+    None
+}
+
+/// Where what is no variable ends that begins with a word: a type's name after `struct`, all that `sizeof` is about.
+fn after_other(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let end = word_end(bytes, at);
+    let next = skip_space(bytes, end);
+    match text.get(at..end)? {
+        "struct" | "union" | "enum" | "class" => Some(word_end(bytes, next)),
+        "sizeof" if bytes.get(next) == Some(&b'(') => {
+            let rest = bytes.get(next..)?;
+            Some(next + rest.iter().position(|byte| *byte == b')').map_or(rest.len(), |at| at + 1))
+        }
+        "sizeof" => {
+            let stars = bytes.get(next..)?.iter().take_while(|byte| **byte == b'*').count();
+            Some(word_end(bytes, next + stars))
+        }
+        _ => None,
+    }
 }
 
 fn scan(text: &str, is_address: bool, depth: usize, found: &mut Vec<Mention>) {
@@ -62,10 +81,12 @@ fn scan(text: &str, is_address: bool, depth: usize, found: &mut Vec<Mention>) {
     while at < bytes.len() {
         if let Some(end) = after_literal(bytes, at) {
             at = end;
-        } else if is_start(bytes[at]) {
-            at = chain(text, at, is_address, depth, found);
-        } else {
+        } else if !is_start(bytes[at]) {
             at += 1;
+        } else if let Some(end) = after_other(text, at) {
+            at = end.max(at + 1);
+        } else {
+            at = chain(text, at, is_address, depth, found);
         }
     }
 }
@@ -89,6 +110,7 @@ fn chain(text: &str, start: usize, is_address: bool, depth: usize, found: &mut V
             [b'[', ..] => {
                 let Some(close) = closing(bytes, next) else { break };
                 inner.extend(text.get(next + 1..close));
+                pointers.extend(text.get(start..end));
                 (before_last, end) = (end, close + 1);
                 continue;
             }
@@ -258,7 +280,7 @@ mod tests {
     #[test]
     fn assignments_are_told_from_uses() {
         assert_eq!(marked("area = b * c / 2.0;"), ["area=", "b?", "c?"]);
-        assert_eq!(marked("sum += a[i];"), ["sum=?", "a[i]?", "i?@"]);
+        assert_eq!(marked("sum += a[i];"), ["sum=?", "a[i]?", "a?@", "i?@"]);
         assert_eq!(marked("if (x == y && !done)"), ["if?", "x?", "y?", "done?"]);
         assert_eq!(marked("i++"), ["i=?"]);
         assert_eq!(marked("--n;"), ["n=?"]);
@@ -267,7 +289,7 @@ mod tests {
 
     #[test]
     fn fields_elements_and_pointers_are_followed() {
-        assert_eq!(marked("p->next = list->head[2].x;"), ["p->next=", "p?@", "list->head[2].x?", "list?@"]);
+        assert_eq!(marked("p->next = list->head[2].x;"), ["p->next=", "p?@", "list->head[2].x?", "list?@", "list->head?@"]);
         assert_eq!(marked("*to++ = *from;"), ["*to=", "to=?@", "*from?", "from?@"]);
         assert_eq!(marked("int *p = q * r;"), ["int?", "p=", "q?", "r?"]);
         assert_eq!(marked("return *p;"), ["return?", "*p?", "p?@"]);
@@ -277,14 +299,21 @@ mod tests {
     fn calls_and_texts_are_no_variables() {
         assert_eq!(marked("x = f(a, \"b c\", 'd', &e)"), ["x=", "a?", "e?"]);
         assert_eq!(marked("v.items.push(x)"), ["v.items?", "x?"]);
-        assert!(has_call("x = f (1)") && !has_call("if (a) return (b);") && !has_call("\"f(\""));
+        assert_eq!(called("x = ns::f (g(1))"), Some("f"));
+        assert_eq!((called("if (a) return (b);"), called("\"f(\"")), (None, None));
+    }
+
+    #[test]
+    fn types_and_sizes_are_no_variables() {
+        assert_eq!(marked("struct node *node = list"), ["node=", "list?"]);
+        assert_eq!(marked("p = malloc(sizeof *p + sizeof(q) + n)"), ["p=", "n?"]);
     }
 
     #[test]
     fn any_text_is_taken() {
         for text in ["", "a[", "a[b[c]", "a->", "'", "\"", "****", "é[0].ß", "a..b", "x:", "a[[[[[[[[[[[[b"] {
             mentions(text);
-            has_call(text);
+            called(text);
         }
     }
 }

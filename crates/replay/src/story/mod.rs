@@ -63,6 +63,10 @@ pub struct Told {
     pub chosen_by: Vec<Reference>,
     /// The calls that brought it about.
     pub called_by: Vec<Reference>,
+    /// The first function that the statement's text calls.
+    pub calls: Option<String>,
+    /// What it passed on to functions that it called, as they know it.
+    pub passed: Vec<Passed>,
     /// The trusted function that did it for the statement.
     pub library: Option<String>,
     /// Where chains end that lead here.
@@ -102,6 +106,8 @@ pub struct Operand {
     pub known: Known,
     /// It was used to find something, as an index or a pointer.
     pub is_address: bool,
+    /// It was passed to the function.
+    pub is_parameter: bool,
     /// The step that made it.
     pub from: Option<Reference>,
 }
@@ -123,6 +129,13 @@ pub enum Link {
     Passed { parameter: Option<Known>, by: Reference },
     /// Something else.
     Other { by: Reference, is_address: bool },
+}
+
+/// An argument, seen from the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    pub function: Option<String>,
+    pub known: Known,
 }
 
 /// A step that happened more than once.

@@ -8,9 +8,10 @@ use program::State;
 use super::describe::View;
 use super::origins::Beginning;
 use super::web::{CRITERION, Kind, Knot, Web};
-use super::{Asked, Link, Reference, Repeats, Role, Story, Subject, Told, gather, truth};
+use super::mentions::called;
+use super::{Asked, Link, Passed, Reference, Repeats, Role, Story, Subject, Told, gather, truth};
 use crate::Recording;
-use crate::dependence::{Code, Follow, Made, Step, StmtId};
+use crate::dependence::{Code, Follow, Made, Step};
 
 /// More steps than this nobody reads; the nearest are told.
 const MOST_STEPS: usize = 60;
@@ -20,6 +21,7 @@ impl Recording {
     pub fn story(&mut self, code: &mut Code<'_>, asked: Asked, depth: usize) -> Story {
         let mut web = Web::new();
         let slice = self.slice(code, &asked.question, Follow::Full, &mut web);
+        fold_braces(&mut web, code);
         let reached = distances(&web);
         let chosen = nearest(&reached, depth);
         let numbers = numbers(&web, &chosen);
@@ -28,12 +30,27 @@ impl Recording {
         tale.look(self, code, &asked, &mut told);
         tale.name_origins(self, code, &mut told);
         name_functions(&mut told);
+        name_arguments(&mut told);
         told.sort_by_key(|step| step.number);
         let mut steps = told.into_iter();
         let end = steps.next().unwrap_or_else(|| blank(0, 0, Role::Asked));
         let left_out = reached.len().saturating_sub(chosen.len());
         let deepest = reached.values().copied().max().unwrap_or(0);
         Story { asked, end, steps: steps.collect(), left_out, deepest, slice }
+    }
+}
+
+/// At a closing brace compilers only move a result to where it is returned in.
+fn fold_braces(web: &mut Web, code: &Code<'_>) {
+    let is_brace = |knot: &Knot| {
+        let text = code.statement(knot.stmt).and_then(|stmt| code.program().text_of(stmt));
+        text.as_deref().map(str::trim) == Some("}")
+    };
+    let braces: Vec<usize> = (1..web.knots.len())
+        .filter(|index| web.knots.get(*index).is_some_and(is_brace))
+        .collect();
+    for brace in braces {
+        web.fold(brace);
     }
 }
 
@@ -71,7 +88,7 @@ fn numbers(web: &Web, chosen: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
 
 fn blank(number: usize, depth: usize, role: Role) -> Told {
     let (made, used, links, chosen_by, called_by, origins, overflows) = Default::default();
-    let (stmt, text, library, repeats) = Default::default();
+    let (stmt, text, calls, passed, library, repeats) = Default::default();
     let time = Time(0);
     Told {
         number,
@@ -85,6 +102,8 @@ fn blank(number: usize, depth: usize, role: Role) -> Told {
         links,
         chosen_by,
         called_by,
+        calls,
+        passed,
         library,
         origins,
         repeats,
@@ -97,7 +116,10 @@ fn blank(number: usize, depth: usize, role: Role) -> Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     Before,
+    /// After a condition decided.
     After,
+    /// After it made something.
+    Made,
     /// After the first time that it happened.
     First,
 }
@@ -123,8 +145,10 @@ impl Tale<'_> {
             let is_asked = *index == CRITERION;
             let stmt = if is_asked { asked.stmt.clone() } else { code.statement(knot.stmt).cloned() };
             let uses = knot.uses();
+            let text = stmt.as_ref().and_then(|stmt| code.program().text_of(stmt));
             steps.push(Told {
-                text: stmt.as_ref().and_then(|stmt| code.program().text_of(stmt)),
+                calls: text.as_deref().and_then(called).map(str::to_owned),
+                text,
                 stmt,
                 time: if is_asked { asked.question.time } else { knot.time() },
                 repeats: self.repeats(*index, knot),
@@ -165,6 +189,10 @@ impl Tale<'_> {
             if step.role != Role::Asked {
                 at(Time(step.time.0.saturating_add(1)), Look::After);
             }
+            let knot = by_number.get(&step.number).and_then(|knot| self.knot(*knot));
+            if let Some(last) = knot.and_then(Knot::last_value) {
+                at(Time(last.time.0.saturating_add(1)), Look::Made);
+            }
             if let Some(repeats) = &step.repeats {
                 at(Time(repeats.first.0.saturating_add(1)), Look::First);
             }
@@ -190,8 +218,7 @@ impl Tale<'_> {
         state: &State<'_>,
         code: &mut Code<'_>,
     ) {
-        let stmt = Some(knot.stmt).filter(|stmt| *stmt != StmtId::NONE);
-        let view = View::new(state, code, stmt);
+        let view = View::new(state, code);
         let text = match (&asked.subject, step.role) {
             (Subject::Value { expression, .. }, Role::Asked) => expression.clone(),
             (_, Role::Asked) => String::new(),
@@ -219,8 +246,8 @@ impl Tale<'_> {
                         .and_then(|decision| truth::by_branch(view.program, decision.address, next));
                     *holds = by_branch.or(*holds);
                 }
-                step.made = gather::made(&knot.made, &text, &view);
             }
+            (Look::Made, _) => step.made = gather::made(&knot.made, &text, &view),
             (Look::First, _) => {
                 let first: Vec<Step> = knot.oldest.into_iter().collect();
                 if let Some(repeats) = &mut step.repeats {
@@ -273,10 +300,36 @@ fn name_functions(steps: &mut [Told]) {
         .collect();
     for step in steps {
         let own = functions.get(&step.number).cloned().flatten();
+        let calls = step.calls.is_some();
         for link in &mut step.links {
             if let Link::Returned { function, by } = link {
-                *function = functions.get(&by.number).cloned().flatten().filter(|name| Some(name) != own.as_ref());
+                let found = functions.get(&by.number).cloned().flatten();
+                *function = found.filter(|name| calls || Some(name) != own.as_ref());
             }
+        }
+    }
+}
+
+/// What a function was given is told at the call, too, since the text there may not show it.
+fn name_arguments(steps: &mut [Told]) {
+    let mut found: Vec<(usize, Passed)> = Vec::new();
+    for step in steps.iter() {
+        let function = step.stmt.as_ref().and_then(|stmt| stmt.function.as_ref()).map(|name| name.to_string());
+        let operands = step.used.iter().filter(|operand| operand.is_parameter);
+        let operands = operands.filter_map(|operand| Some((operand.from?, operand.known.clone())));
+        let links = step.links.iter().filter_map(|link| match link {
+            Link::Passed { parameter, by } => Some((*by, parameter.clone()?)),
+            Link::Returned { .. } | Link::Other { .. } => None,
+        });
+        for (by, known) in operands.chain(links).filter(|(by, _)| !by.is_earlier && by.number != step.number) {
+            found.push((by.number, Passed { function: function.clone(), known }));
+        }
+    }
+    for (number, passed) in found {
+        if let Some(step) = steps.iter_mut().find(|step| step.number == number)
+            && !step.passed.contains(&passed)
+        {
+            step.passed.push(passed);
         }
     }
 }

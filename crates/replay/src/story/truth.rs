@@ -40,7 +40,7 @@ fn condition(text: &str) -> &str {
     let text = text.trim();
     let bare = text.trim_start_matches(['}', ' ']);
     let bare = bare.strip_prefix("else").map_or(bare, str::trim_start);
-    let Some(rest) = ["if", "while"].iter().find_map(|word| bare.strip_prefix(word)) else { return text };
+    let Some(rest) = ["if", "while", "assert"].iter().find_map(|word| bare.strip_prefix(word)) else { return text };
     let Some(open) = rest.trim_start().strip_prefix('(') else { return text };
     let mut depth = 1usize;
     for (at, character) in open.char_indices() {
@@ -64,6 +64,7 @@ mod tests {
         assert_eq!(condition("} else if (x == f(y))"), "x == f(y)");
         assert_eq!(condition("while (*p)"), "*p");
         assert_eq!(condition("i < n"), "i < n");
+        assert_eq!(condition("assert(d == 5);"), "d == 5");
         assert_eq!(condition("if (a"), "if (a");
     }
 }

@@ -65,6 +65,25 @@ impl Web {
         }
     }
 
+    /// Lets those who use a knot use what this uses instead, if that is one value.
+    pub fn fold(&mut self, folded: usize) {
+        let Some(knot) = self.knots.get(folded) else { return };
+        let mut values = knot.threads.iter().filter(|((_, kind), _)| *kind == Kind::Value);
+        let (Some(((target, _), thread)), None) = (values.next(), values.next()) else { return };
+        let (target, used) = (*target, thread.used.clone());
+        if !knot.ends.is_empty() || target == folded {
+            return;
+        }
+        for user in &mut self.knots {
+            if let Some(thread) = user.threads.remove(&(folded, Kind::Value)) {
+                let own = user.threads.entry((target, Kind::Value)).or_default();
+                if !thread.used.is_empty() {
+                    used.iter().for_each(|step| note(&mut own.used, *step));
+                }
+            }
+        }
+    }
+
     fn knot_of(&self, instance: u32) -> Option<usize> {
         self.recent.get(&instance).or_else(|| self.before.get(&instance)).copied()
     }
@@ -125,6 +144,11 @@ impl Knot {
     /// The latest instant of its last instance that is known.
     pub fn time(&self) -> Time {
         self.made.first().map_or(Time(0), |step| step.time)
+    }
+
+    /// The last thing that it gave a value.
+    pub fn last_value(&self) -> Option<&Step> {
+        self.made.iter().find(|step| matches!(step.made, Made::Register(_) | Made::Memory { .. }))
     }
 
     /// The knots that it uses, each once.
