@@ -83,9 +83,8 @@ pub struct StepReport {
     /// Numbers of steps.
     pub chosen_by: Vec<usize>,
     pub called_by: Vec<usize>,
-    /// The first function that the text calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub calls: Option<String>,
+    /// The functions that the text calls.
+    pub calls: Vec<String>,
     /// What it passed to functions that it called.
     pub passed: Vec<PassedReport>,
     #[serde(skip_serializing_if = "Option::is_none")]

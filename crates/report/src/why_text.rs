@@ -200,10 +200,10 @@ fn deed(step: &StepReport) -> String {
             parts.push(made);
             if !values.is_empty() {
                 let copies = match (step.made.as_slice(), values.as_slice()) {
-                    ([made], [used]) => made.value.is_some() && made.value == used.value,
+                    ([made], [used]) => made.value.is_some() && made.value == used.value && step.calls.is_empty(),
                     _ => false,
                 };
-                let phrase = match (step.made.is_empty(), copies, step.calls.is_some()) {
+                let phrase = match (step.made.is_empty(), copies, !step.calls.is_empty()) {
                     (true, ..) => "",
                     (false, true, _) => "copied from ",
                     (false, false, true) => "with ",
@@ -214,8 +214,9 @@ fn deed(step: &StepReport) -> String {
             if !addresses.is_empty() {
                 parts.push(format!("looked up with {}", tell(&addresses)));
             }
-            match (&step.library, &step.calls) {
-                (Some(library), _) => parts.push(format!("by {library}")),
+            match (&step.library, step.calls.first()) {
+                (Some(library), _) if step.made.is_empty() => parts.push(format!("in {library}")),
+                (Some(library), _) => parts.push(format!("written by {library}")),
                 (None, Some(called)) if is_result(step) => parts.push(format!("returned by {called}")),
                 _ => {}
             }
@@ -246,7 +247,7 @@ fn arguments(step: &StepReport) -> String {
         let values: Vec<String> = own
             .map(|passed| known(&KnownReport { name: passed.name.clone(), value: passed.value.clone() }))
             .collect();
-        let to = function.as_deref().map(|name| format!(" to {}", plain(name))).unwrap_or_default();
+        let to = function.as_deref().map(|name| format!(" to {}", bare(name))).unwrap_or_default();
         format!("passes {}{to}", listed(&values))
     });
     listed(&told.collect::<Vec<_>>())
@@ -258,7 +259,7 @@ fn is_constant(step: &StepReport) -> bool {
         && step.links.is_empty()
         && step.origins.is_empty()
         && step.library.is_none()
-        && step.calls.is_none()
+        && step.calls.is_empty()
         && !step.made.is_empty()
         && step.left_out == 0
         && step.repeats.as_ref().is_none_or(|repeats| repeats.from.is_empty())
@@ -282,6 +283,20 @@ fn operand(operand: &OperandReport, own: usize) -> String {
     }
 }
 
+/// A function's name without its parameters.
+fn bare(name: &str) -> String {
+    let mut depth = 0usize;
+    let end = name.char_indices().find(|(_, character)| {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *character == '(' && depth == 0
+    });
+    plain(name.get(..end.map_or(name.len(), |(at, _)| at)).unwrap_or(name))
+}
+
 fn reference(number: usize, is_earlier: bool, own: usize) -> String {
     match (number == own, is_earlier) {
         (true, _) => "from the time before".to_owned(),
@@ -293,7 +308,7 @@ fn reference(number: usize, is_earlier: bool, own: usize) -> String {
 fn link(link: &LinkReport, own: usize) -> String {
     let by = reference(link.by, link.is_earlier, own);
     match (link.kind, &link.name) {
-        ("returned", Some(name)) => format!("returned by {name} {by}"),
+        ("returned", Some(name)) => format!("returned by {} {by}", bare(name)),
         ("passed", Some(name)) => {
             let known = known(&KnownReport { name: name.clone(), value: link.value.clone() });
             format!("{known} passed by {by}")

@@ -93,6 +93,20 @@ pub(super) fn arrival(
     found.map(|(time, hit)| Arrival { time, hit, hits }).ok_or(hits)
 }
 
+/// When an instruction was executed for the last time.
+pub(super) fn last_execution(recording: &mut Recording, address: u64) -> Option<Time> {
+    let mut found = None;
+    let mut shapes = Shapes::default();
+    recording.backward(recording.end(), |segment| {
+        found = segment.trace.backward().find_map(|pass| {
+            let offset = shapes.of(&pass).find(address)?;
+            Some(Time(pass.time.0 + offset as u64))
+        });
+        found.is_none()
+    });
+    found
+}
+
 /// What a statement did until it was left.
 #[derive(Debug)]
 pub(super) struct Passage {

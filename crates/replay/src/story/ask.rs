@@ -85,7 +85,7 @@ pub enum AskError {
     NoHit { file: String, line: u32, hit: u64, hits: u64 },
     #[error("`{expression}` makes no sense at {file}:{line}: {error}")]
     Evaluation { expression: String, file: String, line: u32, error: EvalError },
-    #[error("the program did not crash: it exited with status {status}")]
+    #[error("the program did not crash: it exited with status {status}, and --at exit asks about that")]
     NoCrash { status: i32 },
     #[error("the program wrote {length} bytes to {}, so there is no byte {offset}", name_of(*.stream))]
     NoOutput { stream: Stream, offset: u64, length: u64 },

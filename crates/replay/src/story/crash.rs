@@ -3,8 +3,9 @@
 use lift::{Address, Decoded, Op, Reg, Value};
 use linux::Exit;
 use machine::{Access, Core, FaultKind, Time};
-use program::State;
+use program::{State, Stmt};
 
+use super::arrivals::last_execution;
 use super::ask::{AskError, Asked, Subject};
 use crate::Recording;
 use crate::dependence::{Cell, Code, Question, StmtId};
@@ -15,7 +16,10 @@ const MOST_FRAMES: usize = 256;
 pub(super) fn ask(recording: &mut Recording, code: &mut Code<'_>) -> Result<Asked, AskError> {
     let end = recording.end();
     let (signal, fault) = match recording.exit() {
-        Exit::Exited(0) => return Err(AskError::NoCrash { status: 0 }),
+        Exit::Exited(status) => {
+            let status = *status;
+            return ask_panic(recording, code).ok_or(AskError::NoCrash { status });
+        }
         Exit::Killed { signal, fault } => (Some(*signal), *fault),
         _ => (None, None),
     };
@@ -33,13 +37,30 @@ pub(super) fn ask(recording: &mut Recording, code: &mut Code<'_>) -> Result<Aske
             _ => decided_by(&ops, &process.machine),
         };
     }
+    let stmt = statement_at(recording, code, time);
+    let question = Question { time, cells, why_here: true };
+    Ok(Asked { question, subject: Subject::Crash { signal }, stmt, hit: None })
+}
+
+/// The innermost statement in scope at an instant.
+fn statement_at(recording: &mut Recording, code: &mut Code<'_>, time: Time) -> Option<Stmt> {
     let process = recording.at(time);
     let state = State::of(&process.machine);
     let frames = code.program().backtrace_of(&state, MOST_FRAMES).frames;
     let found = frames.iter().map(|frame| code.statement_at(frame.lookup)).find(|stmt| *stmt != StmtId::NONE);
-    let stmt = found.and_then(|stmt| code.statement(stmt).cloned());
-    let question = Question { time, cells, why_here: true };
-    Ok(Asked { question, subject: Subject::Crash { signal }, stmt, hit: None })
+    found.and_then(|stmt| code.statement(stmt).cloned())
+}
+
+/// Where every panic of Rust comes through.
+const PANIC: &str = "rust_begin_unwind";
+
+/// A program of Rust that panicked exits like any other: what led to the panic is what matters.
+fn ask_panic(recording: &mut Recording, code: &mut Code<'_>) -> Option<Asked> {
+    let address = code.program().find_symbol(PANIC).ok()?.address;
+    let time = last_execution(recording, address)?;
+    let stmt = statement_at(recording, code, time);
+    let question = Question { time, cells: Vec::new(), why_here: true };
+    Some(Asked { question, subject: Subject::Crash { signal: None }, stmt, hit: None })
 }
 
 /// The ops of the instruction that is next.

@@ -94,7 +94,7 @@ impl<'a> View<'a> {
                 range_of(value).is_some_and(|range| range.contains(&address))
             })
         });
-        let value = values.next().map(|value| value_text(&value));
+        let value = values.next().and_then(|value| short_value(&value));
         Some(Known { name, value })
     }
 
@@ -133,7 +133,7 @@ impl<'a> View<'a> {
 
 impl Seen {
     pub fn known(&self) -> Known {
-        Known { name: self.mention.text.clone(), value: Some(value_text(&self.value)) }
+        Known { name: self.mention.text.clone(), value: short_value(&self.value) }
     }
 
     /// Its bytes, if it is in memory.
@@ -175,6 +175,13 @@ fn plain_name(name: &str) -> String {
 
 /// What follows the names of library functions that exist for several processors.
 const VARIANTS: [&str; 5] = ["_sse", "_ssse", "_avx", "_evex", "_erms"];
+
+/// A value that fits in a line; of a text its beginning, of what else is too long nothing.
+pub(super) fn short_value(value: &TypedValue) -> Option<String> {
+    let text = value_text(value);
+    let is_cut = text.ends_with('…');
+    (!is_cut || text.starts_with('"')).then_some(text)
+}
 
 /// A value for people: no types before pointers, a text instead of the pointer to it, no more than fits in a line.
 pub(super) fn value_text(value: &TypedValue) -> String {

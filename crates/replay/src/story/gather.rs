@@ -14,8 +14,13 @@ use crate::dependence::{Made, Source, Step};
 /// So many things that a step made or used are told.
 const MOST_TOLD: usize = 6;
 
-/// Says which step a knot is, as seen from a step that uses it.
-pub(super) type Find<'a> = &'a dyn Fn(usize, &Step) -> Option<Reference>;
+/// What a step needs to know of those that it uses.
+pub(super) struct Links<'a> {
+    /// Which step a knot is, as seen from a step that uses it.
+    pub find: &'a dyn Fn(usize, &Step) -> Option<Reference>,
+    /// What the text of a knot's statement assigns to.
+    pub assigned: &'a dyn Fn(usize) -> Option<Vec<String>>,
+}
 
 /// What the step was made from, in the state before it.
 pub(super) fn before(
@@ -23,7 +28,7 @@ pub(super) fn before(
     knot: &Knot,
     text: &str,
     view: &View<'_>,
-    find: Find<'_>,
+    links: &Links<'_>,
 ) {
     let seen: Vec<Seen> = mentions(text).iter().filter_map(|mention| view.see(mention)).collect();
     let reads = seen.iter().filter(|seen| seen.mention.is_read && seen.value.place.is_some());
@@ -35,13 +40,14 @@ pub(super) fn before(
         .collect();
     for ((maker, kind), thread) in &knot.threads {
         for step in &thread.used {
-            let Some(reference) = find(*maker, step) else { continue };
+            let Some(reference) = (links.find)(*maker, step) else { continue };
             match kind {
                 Kind::Decision => add(&mut told.chosen_by, reference),
                 Kind::Call => add(&mut told.called_by, reference),
                 Kind::Value | Kind::Address => {
                     let is_address = *kind == Kind::Address;
                     if !attach(&mut operands, view, step, reference)
+                        && !attach_by_name(&mut operands, step, reference, || (links.assigned)(*maker))
                         && let Some(link) = link(view, step, reference, is_address)
                     {
                         attach_link(told, &mut operands, link);
@@ -51,12 +57,16 @@ pub(super) fn before(
         }
     }
     // What a call is given may have nothing to do with the story; what leads elsewhere does.
-    let is_selective = told.calls.is_some() && told.role == Role::Makes || told.role == Role::Calls;
+    let is_selective = !told.calls.is_empty() && told.role == Role::Makes || told.role == Role::Calls;
     let knows_better = !told.links.is_empty()
         || !knot.ends.is_empty()
         || operands.iter().any(|(_, operand)| operand.from.is_some());
     let keeps = |seen: &Seen, operand: &Operand| {
-        operand.from.is_some() || !view.is_array(&seen.value) && !(is_selective && knows_better)
+        let is_whole = view.is_array(&seen.value) || seen.value.truth.is_none();
+        match operand.from {
+            Some(_) => !(is_whole && operand.is_address),
+            None => !is_whole && !(is_selective && knows_better),
+        }
     };
     let kept = operands.into_iter().filter(|(seen, operand)| keeps(seen, operand));
     told.used = kept.map(|(_, operand)| operand).take(MOST_TOLD).collect();
@@ -68,7 +78,7 @@ pub(super) fn before(
         }
     }
     if knot.made.first().is_some_and(|step| step.in_library) {
-        told.library = view.called();
+        told.library = library(view.called(), &told.calls);
     }
     if let Role::Decides { holds } = &mut told.role
         && holds.is_none()
@@ -84,6 +94,15 @@ pub(super) fn before(
                 told.origins.push(origin);
             }
         }
+    }
+}
+
+/// What the source calls the trusted function that was at work: without symbols the library itself may know no better.
+fn library(found: Option<String>, calls: &[String]) -> Option<String> {
+    match (found, calls) {
+        (Some(name), calls) if calls.contains(&name) => Some(name),
+        (_, [only]) => Some(only.clone()),
+        (found, _) => found,
     }
 }
 
@@ -110,16 +129,40 @@ fn attach(operands: &mut [(Seen, Operand)], view: &View<'_>, step: &Step, refere
         }
         _ => false,
     };
+    // What is named most precisely counts: an element before its array.
+    let sizes = operands.iter().filter(|(seen, _)| is_it(seen)).filter_map(|(seen, _)| seen.value.size);
+    let least = sizes.min();
     let mut found = false;
     for (seen, operand) in operands {
         let is_passed = is_parameter(seen);
-        if is_passed || is_it(seen) {
+        if is_passed || is_it(seen) && seen.value.size == least {
             operand.from.get_or_insert(reference);
             operand.is_parameter |= is_passed;
             found = true;
         }
     }
     found
+}
+
+/// Finds the operand that a statement gave a value in a register, by its name.
+fn attach_by_name(
+    operands: &mut [(Seen, Operand)],
+    step: &Step,
+    reference: Reference,
+    assigned: impl Fn() -> Option<Vec<String>>,
+) -> bool {
+    if !matches!(step.made, Made::Register(_)) {
+        return false;
+    }
+    let names = assigned().unwrap_or_default();
+    let found = operands.iter_mut().find(|(seen, operand)| {
+        operand.from.is_none() && !seen.mention.is_assigned && names.contains(&seen.mention.text)
+    });
+    if let Some((_, operand)) = found {
+        operand.from = Some(reference);
+        return true;
+    }
+    false
 }
 
 fn parameter_of(view: &View<'_>, reg: Reg) -> Option<String> {

@@ -36,8 +36,10 @@ pub(super) fn mentions(text: &str) -> Vec<Mention> {
     all
 }
 
-/// The first function that the text calls, without its namespaces.
-pub(super) fn called(text: &str) -> Option<&str> {
+/// The functions that the text of a statement calls, without their namespaces. `own` is the function that the statement is in,
+/// whose head may be a part of the text.
+pub(super) fn called<'a>(text: &'a str, own: Option<&str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
     let bytes = text.as_bytes();
     let words = ["if", "while", "for", "switch", "return", "sizeof", "match"];
     let mut at = 0;
@@ -45,15 +47,25 @@ pub(super) fn called(text: &str) -> Option<&str> {
         if is_start(bytes[at]) {
             let end = word_end(bytes, at);
             let word = text.get(at..end).unwrap_or_default();
-            if bytes.get(skip_space(bytes, end)) == Some(&b'(') && !words.contains(&word) {
-                return Some(word);
+            let is_call = bytes.get(skip_space(bytes, end)) == Some(&b'(') && !words.contains(&word);
+            if is_call && !(Some(word) == own && is_head(text, at)) {
+                found.push(word);
             }
             at = end;
         } else {
             at = after_literal(bytes, at).unwrap_or(at + 1);
         }
     }
-    None
+    found
+}
+
+/// Whether a function's name stands in its head: a type comes before it, or nothing does and no statement follows.
+fn is_head(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default().trim_end().trim_end_matches(['*', '&']).trim_end();
+    match before.bytes().last() {
+        None => !text.trim_end().ends_with(';'),
+        Some(byte) => is_word(byte) && !before.ends_with("return") && !before.ends_with("else"),
+    }
 }
 
 /// Where what is no variable ends that begins with a word: a type's name after `struct`, all that `sizeof` is about.
@@ -299,8 +311,16 @@ mod tests {
     fn calls_and_texts_are_no_variables() {
         assert_eq!(marked("x = f(a, \"b c\", 'd', &e)"), ["x=", "a?", "e?"]);
         assert_eq!(marked("v.items.push(x)"), ["v.items?", "x?"]);
-        assert_eq!(called("x = ns::f (g(1))"), Some("f"));
-        assert_eq!((called("if (a) return (b);"), called("\"f(\"")), (None, None));
+        assert_eq!(called("x = ns::f (g(1))", None), ["f", "g"]);
+        assert!(called("if (a) return (b);", None).is_empty() && called("\"f(\"", None).is_empty());
+    }
+
+    #[test]
+    fn the_head_of_a_function_is_no_call_of_it() {
+        assert_eq!(called("static int f(int a) { return g(a); }", Some("f")), ["g"]);
+        assert_eq!(called("explicit A(int b) : b_(b)", Some("A")), ["b_"]);
+        assert_eq!(called("return f(a - 1);", Some("f")), ["f"]);
+        assert_eq!(called("f(a);", Some("f")), ["f"]);
     }
 
     #[test]
@@ -313,7 +333,7 @@ mod tests {
     fn any_text_is_taken() {
         for text in ["", "a[", "a[b[c]", "a->", "'", "\"", "****", "é[0].ß", "a..b", "x:", "a[[[[[[[[[[[[b"] {
             mentions(text);
-            called(text);
+            called(text, Some("a"));
         }
     }
 }

@@ -63,8 +63,8 @@ pub struct Told {
     pub chosen_by: Vec<Reference>,
     /// The calls that brought it about.
     pub called_by: Vec<Reference>,
-    /// The first function that the statement's text calls.
-    pub calls: Option<String>,
+    /// The functions that the statement's text calls.
+    pub calls: Vec<String>,
     /// What it passed on to functions that it called, as they know it.
     pub passed: Vec<Passed>,
     /// The trusted function that did it for the statement.

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use machine::Time;
-use program::State;
+use program::{State, Stmt};
 
 use super::describe::View;
 use super::origins::Beginning;
 use super::web::{CRITERION, Kind, Knot, Web};
-use super::mentions::called;
+use super::mentions::{called, mentions};
 use super::{Asked, Link, Passed, Reference, Repeats, Role, Story, Subject, Told, gather, truth};
 use crate::Recording;
-use crate::dependence::{Code, Follow, Made, Step};
+use crate::dependence::{Code, Follow, Made, Step, StmtId};
 
 /// More steps than this nobody reads; the nearest are told.
 const MOST_STEPS: usize = 60;
@@ -31,6 +31,7 @@ impl Recording {
         tale.name_origins(self, code, &mut told);
         name_functions(&mut told);
         name_arguments(&mut told);
+        told.iter_mut().for_each(tell_repeats_alike);
         told.sort_by_key(|step| step.number);
         let mut steps = told.into_iter();
         let end = steps.next().unwrap_or_else(|| blank(0, 0, Role::Asked));
@@ -147,7 +148,7 @@ impl Tale<'_> {
             let uses = knot.uses();
             let text = stmt.as_ref().and_then(|stmt| code.program().text_of(stmt));
             steps.push(Told {
-                calls: text.as_deref().and_then(called).map(str::to_owned),
+                calls: self.calls(stmt.as_ref(), text.as_deref()),
                 text,
                 stmt,
                 time: if is_asked { asked.question.time } else { knot.time() },
@@ -157,6 +158,13 @@ impl Tale<'_> {
             });
         }
         steps
+    }
+
+    fn calls(&self, stmt: Option<&Stmt>, text: Option<&str>) -> Vec<String> {
+        let function = stmt.and_then(|stmt| stmt.function.as_deref());
+        let bare = function.map(|name| name.split('(').next().unwrap_or(name));
+        let own = bare.map(|name| name.rsplit("::").next().unwrap_or(name));
+        called(text.unwrap_or_default(), own).into_iter().map(str::to_owned).collect()
     }
 
     fn repeats(&self, index: usize, knot: &Knot) -> Option<Repeats> {
@@ -218,6 +226,12 @@ impl Tale<'_> {
         state: &State<'_>,
         code: &mut Code<'_>,
     ) {
+        let statements: BTreeMap<StmtId, Stmt> = knot
+            .uses()
+            .iter()
+            .filter_map(|used| self.knot(*used))
+            .filter_map(|used| Some((used.stmt, code.statement(used.stmt)?.clone())))
+            .collect();
         let view = View::new(state, code);
         let text = match (&asked.subject, step.role) {
             (Subject::Value { expression, .. }, Role::Asked) => expression.clone(),
@@ -235,7 +249,14 @@ impl Tale<'_> {
                     let is_earlier = self.knot(maker).is_some_and(|knot| knot.newest != used.maker);
                     Some(Reference { number, is_earlier })
                 };
-                gather::before(step, knot, &text, &view, &find);
+                let assigned = |maker: usize| {
+                    let stmt = self.knot(maker).and_then(|knot| statements.get(&knot.stmt))?;
+                    let text = view.program.text_of(stmt)?;
+                    let found = mentions(&text).into_iter().filter(|mention| mention.is_assigned);
+                    Some(found.map(|mention| mention.text).collect())
+                };
+                let links = gather::Links { find: &find, assigned: &assigned };
+                gather::before(step, knot, &text, &view, &links);
             }
             (Look::After, _) => {
                 if let Role::Decides { holds } = &mut step.role {
@@ -300,7 +321,7 @@ fn name_functions(steps: &mut [Told]) {
         .collect();
     for step in steps {
         let own = functions.get(&step.number).cloned().flatten();
-        let calls = step.calls.is_some();
+        let calls = !step.calls.is_empty();
         for link in &mut step.links {
             if let Link::Returned { function, by } = link {
                 let found = functions.get(&by.number).cloned().flatten();
@@ -330,6 +351,16 @@ fn name_arguments(steps: &mut [Told]) {
             && !step.passed.contains(&passed)
         {
             step.passed.push(passed);
+            step.passed.sort_by(|one, other| one.known.name.cmp(&other.known.name));
         }
+    }
+}
+
+/// The first time is told by the names that the last is told by.
+fn tell_repeats_alike(step: &mut Told) {
+    if let Some(repeats) = &mut step.repeats
+        && !step.made.is_empty()
+    {
+        repeats.made.retain(|known| step.made.iter().any(|made| made.name == known.name));
     }
 }
