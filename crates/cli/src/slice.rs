@@ -34,7 +34,8 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
     if arguments.instances {
         // The first pass has met all statements, so that the second can name them.
         let mut out = io::BufWriter::new(io::stdout().lock());
-        let heading = writeln!(out, "{:>12}  {:>8}  {:>10}  {:>10}  place", "time", "distance", "instance", "used by");
+        let heading =
+            writeln!(out, "{:>12}  {:>8}  {:>10}  {:>10}  place", "time", "distance", "instance", "used by");
         let mut stream = Stream { failed: heading.err(), ..Stream::new(out, &code) };
         recording.slice_of_all(&mut code, &questions, follow, &mut stream);
         return match stream.failed.or_else(|| stream.to.flush().err()) {

@@ -71,8 +71,10 @@ fn ask(asked: &Asked<'_>) {
     for (question, arguments) in asked.questions {
         let words = [*question, &["--", &program], arguments].concat();
         let Ran { status, stdout, stderr } = scratch.whydunit_with_input(&words, asked.input.as_bytes());
-        let command: Vec<String> =
-            words.iter().map(|word| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() }).collect();
+        let command: Vec<String> = words
+            .iter()
+            .map(|word| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() })
+            .collect();
         text.push_str(&format!("$ whydunit {}\n{}{}", command.join(" "), stdout, stderr));
         if status != 0 {
             text.push_str(&format!("(status {status})\n"));
@@ -112,7 +114,10 @@ fn the_two_parts_of_a_slice_are_told_apart() {
         questions: &[
             (&["why", "--at", "output:0"], &["2", "1"]),
             (&["slice", "--at", "output:0"], &["2", "1"]),
-            (&["slice", "--at", "two_parts.c:17:d", "--at", "two_parts.c:12:c", "--kind", "data"], &["2", "1"]),
+            (
+                &["slice", "--at", "two_parts.c:17:d", "--at", "two_parts.c:12:c", "--kind", "data"],
+                &["2", "1"],
+            ),
         ],
         input: "",
     });
@@ -124,7 +129,10 @@ fn a_failed_assertion_leads_to_what_it_compares() {
         name: "omitted",
         source: example("omitted"),
         options: &["-O0"],
-        questions: &[(&["why", "--at", "crash"], &[]), (&["slice", "--at", "crash", "--kind", "relevant"], &[])],
+        questions: &[
+            (&["why", "--at", "crash"], &[]),
+            (&["slice", "--at", "crash", "--kind", "relevant"], &[]),
+        ],
         input: "",
     });
 }
@@ -135,10 +143,7 @@ fn the_sum_of_a_list_is_followed_through_its_elements() {
         name: "sum_list",
         source: example("sum_list"),
         options: &["-O0", "-DFAULT"],
-        questions: &[
-            (&["why", "--at", "sum_list.c:23:sum"], &[]),
-            (&["why", "--at", "sum_list.c:20"], &[]),
-        ],
+        questions: &[(&["why", "--at", "sum_list.c:23:sum"], &[]), (&["why", "--at", "sum_list.c:20"], &[])],
         input: "",
     });
 }
@@ -326,8 +331,10 @@ fn answers_for_programs_are_as_the_schema_says() {
     for (question, command) in questions {
         let ran = scratch.whydunit(&[question, &["--format", "json", "--"], command].concat());
         let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-        let errors: Vec<String> =
-            validator.iter_errors(&answer).map(|error| format!("{} at {}", error, error.instance_path)).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&answer)
+            .map(|error| format!("{} at {}", error, error.instance_path))
+            .collect();
         assert!(errors.is_empty(), "{question:?}: {errors:#?}\n{}", ran.stdout);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
     }

@@ -18,7 +18,9 @@ impl SliceReport {
             return text;
         }
         text.push_str("\nD  the value was computed there   S  had a part in choosing what computed it\n");
-        text.push_str("?  a condition of it decided      N x  how many of its executions are in the slice\n\n");
+        text.push_str(
+            "?  a condition of it decided      N x  how many of its executions are in the slice\n\n",
+        );
         text.push_str(&self.figures());
         text
     }

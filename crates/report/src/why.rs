@@ -2,7 +2,9 @@
 
 use linux::fs::Stream;
 use program::Stmt;
-use replay::story::{Known, Link, Operand, Origin, Overflow, Passed, Reference, Repeats, Role, Story, Subject, Told};
+use replay::story::{
+    Known, Link, Operand, Origin, Overflow, Passed, Reference, Repeats, Role, Story, Subject, Told,
+};
 use serde::Serialize;
 
 use crate::Shorten;

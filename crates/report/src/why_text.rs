@@ -66,7 +66,10 @@ impl WhyReport {
                 quoted(&value)
             ),
             "exit" => format!("why is the exit status {}?", asked.status.unwrap_or(0)),
-            _ => format!("why did execution come to {}{hit}?", asked.place.as_ref().map(spot).unwrap_or_default()),
+            _ => format!(
+                "why did execution come to {}{hit}?",
+                asked.place.as_ref().map(spot).unwrap_or_default()
+            ),
         }
     }
 }
@@ -125,7 +128,8 @@ impl Layout {
         for detail in details(step) {
             for (index, line) in Paper::wrap(&detail.text, width.saturating_sub(2)).iter().enumerate() {
                 let indent = if index == 0 { "  " } else { "    " };
-                let line = if detail.is_warning { self.paper.paint(Colour::Warning, line) } else { line.clone() };
+                let line =
+                    if detail.is_warning { self.paper.paint(Colour::Warning, line) } else { line.clone() };
                 text.push_str(&format!("{:margin$} {bar} {indent}{line}\n", ""));
             }
         }
@@ -192,7 +196,12 @@ fn deed(step: &StepReport) -> String {
             };
             let all: Vec<&OperandReport> = step.used.iter().collect();
             let with = if all.is_empty() { String::new() } else { format!("with {}", tell(&all)) };
-            return [outcome, with.as_str()].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ");
+            return [outcome, with.as_str()]
+                .iter()
+                .filter(|part| !part.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" ");
         }
         "initialises" => return format!("{made}, from the beginning"),
         "asked" | "calls" => parts.push(tell(&step.used.iter().collect::<Vec<_>>())),
@@ -200,7 +209,7 @@ fn deed(step: &StepReport) -> String {
             parts.push(made);
             if !values.is_empty() {
                 let copies = match (step.made.as_slice(), values.as_slice()) {
-                    ([made], [used]) => made.value.is_some() && made.value == used.value && step.calls.is_empty(),
+                    ([_], [used]) => is_copy(step, used),
                     _ => false,
                 };
                 let phrase = match (step.made.is_empty(), copies, !step.calls.is_empty()) {
@@ -229,9 +238,16 @@ fn deed(step: &StepReport) -> String {
     parts.join(", ")
 }
 
+/// Whether the statement does no more than assign what it used.
+fn is_copy(step: &StepReport, used: &OperandReport) -> bool {
+    let assigned = step.text.as_deref().and_then(|text| text.trim_end_matches(';').rsplit_once('='));
+    assigned.is_some_and(|(_, right)| right.trim() == used.name)
+}
+
 /// Whether what the step made came from a call into a library.
 fn is_result(step: &StepReport) -> bool {
-    !step.made.is_empty() && step.links.iter().all(|link| link.kind != "returned")
+    let assigns = step.text.as_deref().is_some_and(|text| text.contains('='));
+    assigns && !step.made.is_empty() && step.links.iter().all(|link| link.kind != "returned")
 }
 
 /// What the step passed on.

@@ -454,7 +454,18 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let (user, how, distance) = (need.user, need.how(), passed.distance());
             let (time, address, in_library) = (now.time, now.address, !now.in_scope);
             let context = self.frames.context();
-            self.watch.step(Step { user, how, maker, stmt, context, time, address, made, distance, in_library });
+            self.watch.step(Step {
+                user,
+                how,
+                maker,
+                stmt,
+                context,
+                time,
+                address,
+                made,
+                distance,
+                in_library,
+            });
         }
         self.wait_for_branch(passed);
         passed
@@ -549,7 +560,18 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let made = Made::Memory { address, length: 1 };
             let (time, address, in_library) = (self.begin, 0, false);
             let context = Context::default();
-            self.watch.step(Step { user, how, maker, stmt, context, time, address, made, distance, in_library });
+            self.watch.step(Step {
+                user,
+                how,
+                maker,
+                stmt,
+                context,
+                time,
+                address,
+                made,
+                distance,
+                in_library,
+            });
         }
     }
 

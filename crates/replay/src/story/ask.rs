@@ -73,7 +73,9 @@ pub enum Subject {
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    #[error("`{text}` is no place; it is FILE:LINE, FILE:LINE:EXPRESSION, crash, exit, output:BYTE or stderr:BYTE")]
+    #[error(
+        "`{text}` is no place; it is FILE:LINE, FILE:LINE:EXPRESSION, crash, exit, output:BYTE or stderr:BYTE"
+    )]
     Form { text: String },
     #[error("the expression makes no sense: {0}")]
     Syntax(#[from] SyntaxError),
@@ -172,7 +174,8 @@ fn ask_line(
     })?;
     let process = recording.at(arrival.time);
     let address = process.machine.cpu.rip;
-    let here = places.statements.iter().find(|placed| placed.ranges.iter().any(|range| range.contains(&address)));
+    let here =
+        places.statements.iter().find(|placed| placed.ranges.iter().any(|range| range.contains(&address)));
     let stmt = here.or(places.statements.first()).map(|placed| placed.stmt.clone());
     let hit = Some((arrival.hit, arrival.hits));
     let Some(expression) = expression else {
@@ -233,12 +236,7 @@ impl Seen {
 }
 
 /// What a value that was computed is made of.
-fn operand_cells(
-    program: &Program,
-    state: &State<'_>,
-    frame: &Frame,
-    expression: &Expression,
-) -> Vec<Cell> {
+fn operand_cells(program: &Program, state: &State<'_>, frame: &Frame, expression: &Expression) -> Vec<Cell> {
     let operands = expression.operands();
     let values = operands.iter().filter_map(|operand| operand.evaluate(program, state, frame).ok());
     values.flat_map(|value| cells_of(&value)).collect()

@@ -26,8 +26,7 @@ pub(super) fn ask(recording: &mut Recording, code: &mut Code<'_>) -> Result<Aske
     let mut time = end;
     let mut cells = Vec::new();
     if let Some(fault) = fault {
-        let is_fetch =
-            matches!(fault.kind, FaultKind::Memory(memory) if memory.access == Access::Execute);
+        let is_fetch = matches!(fault.kind, FaultKind::Memory(memory) if memory.access == Access::Execute);
         // Nobody can execute what is not there: the jump before is what matters.
         time = if is_fetch { Time(end.0.saturating_sub(1)) } else { end };
         let process = recording.at(time);
@@ -51,12 +50,13 @@ fn statement_at(recording: &mut Recording, code: &mut Code<'_>, time: Time) -> O
     found.and_then(|stmt| code.statement(stmt).cloned())
 }
 
-/// Where every panic of Rust comes through.
-const PANIC: &str = "rust_begin_unwind";
+/// Where every panic of Rust comes through, as newer compilers name it and as older ones do.
+const PANICS: [&str; 2] = ["__rustc::rust_begin_unwind", "rust_begin_unwind"];
 
 /// A program of Rust that panicked exits like any other: what led to the panic is what matters.
 fn ask_panic(recording: &mut Recording, code: &mut Code<'_>) -> Option<Asked> {
-    let address = code.program().find_symbol(PANIC).ok()?.address;
+    let program = code.program();
+    let address = PANICS.iter().find_map(|name| program.find_symbol(name).ok())?.address;
     let time = last_execution(recording, address)?;
     let stmt = statement_at(recording, code, time);
     let question = Question { time, cells: Vec::new(), why_here: true };

@@ -3,9 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use program::{
-    Expression, Frame, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue,
-};
+use program::{Expression, Frame, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue};
 
 use super::Known;
 use super::mentions::Mention;
@@ -90,9 +88,11 @@ impl<'a> View<'a> {
         let expression = Expression::parse(&name).ok();
         let frames = self.frames.get(self.at..).unwrap_or_default();
         let mut values = frames.iter().filter_map(|frame| {
-            expression.as_ref()?.evaluate(self.program, self.state, frame).ok().filter(|value| {
-                range_of(value).is_some_and(|range| range.contains(&address))
-            })
+            expression
+                .as_ref()?
+                .evaluate(self.program, self.state, frame)
+                .ok()
+                .filter(|value| range_of(value).is_some_and(|range| range.contains(&address)))
         });
         let value = values.next().and_then(|value| short_value(&value));
         Some(Known { name, value })
@@ -101,9 +101,8 @@ impl<'a> View<'a> {
     /// Whether a name means a variable outside of functions that is not the program's own.
     fn is_of_library(&self, name: &str) -> bool {
         let frames = self.frames.get(self.at..).unwrap_or_default();
-        let is_local = |frame: &Frame| {
-            self.program.calls_at(frame).iter().any(|call| call.variable(name).is_some())
-        };
+        let is_local =
+            |frame: &Frame| self.program.calls_at(frame).iter().any(|call| call.variable(name).is_some());
         if frames.iter().any(is_local) {
             return false;
         }
@@ -199,9 +198,9 @@ pub(super) fn value_text(value: &TypedValue) -> String {
         Some((_, rest)) if rest.starts_with('<') => rest,
         _ if bare == "0x0" => "NULL",
         // The zeros after a text in an array.
-        _ if bare.starts_with('"') => bare.split_once("\", '\\000'").map_or(bare, |(text, _)| {
-            bare.get(..=text.len()).unwrap_or(bare)
-        }),
+        _ if bare.starts_with('"') => {
+            bare.split_once("\", '\\000'").map_or(bare, |(text, _)| bare.get(..=text.len()).unwrap_or(bare))
+        }
         _ => bare,
     };
     shortened(text)

@@ -1,5 +1,7 @@
 //! Fills the steps of a story with what is seen at their instants.
 
+use std::ops::Range;
+
 use lift::Reg;
 use program::{Part, Place, Stmt};
 
@@ -23,18 +25,17 @@ pub(super) struct Links<'a> {
 }
 
 /// What the step was made from, in the state before it.
-pub(super) fn before(
-    told: &mut Told,
-    knot: &Knot,
-    text: &str,
-    view: &View<'_>,
-    links: &Links<'_>,
-) {
+pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, links: &Links<'_>) {
     let seen: Vec<Seen> = mentions(text).iter().filter_map(|mention| view.see(mention)).collect();
     let reads = seen.iter().filter(|seen| seen.mention.is_read && seen.value.place.is_some());
     let mut operands: Vec<(Seen, Operand)> = reads
         .map(|seen| {
-            let operand = Operand { known: seen.known(), is_address: seen.mention.is_address, is_parameter: false, from: None };
+            let operand = Operand {
+                known: seen.known(),
+                is_address: seen.mention.is_address,
+                is_parameter: false,
+                from: None,
+            };
             (seen.clone(), operand)
         })
         .collect();
@@ -72,8 +73,8 @@ pub(super) fn before(
     told.used = kept.map(|(_, operand)| operand).take(MOST_TOLD).collect();
     told.overflows.extend(seen.iter().filter_map(|seen| overflow::by_index(view, seen)));
     for step in knot.made.iter().filter(|step| step.in_library) {
-        if let Made::Memory { address, .. } = step.made {
-            let found = overflow::by_library(view, &seen, address);
+        if let Made::Memory { address, length } = step.made {
+            let found = overflow::by_library(view, &seen, address, length);
             told.overflows.extend(found.filter(|found| !told.overflows.contains(found)));
         }
     }
@@ -207,10 +208,16 @@ pub(super) fn made(steps: &[Step], text: &str, view: &View<'_>) -> Vec<Known> {
     for step in steps.iter().take(MOST_TOLD) {
         let known = match step.made {
             Made::Memory { address, length } => {
-                by_text(&seen, |seen| {
-                    seen.range().is_some_and(|range| range.start < address + length && address < range.end)
-                })
-                .or_else(|| view.known(address, length))
+                let end = address.saturating_add(length);
+                let overlaps = |range: &Range<u64>| range.start < end && address < range.end;
+                // What a store reaches beyond what the text names is worth telling.
+                let beyond =
+                    seen.iter().filter_map(Seen::range).filter(overlaps).map(|range| range.end).max();
+                if let Some(beyond) = beyond.filter(|beyond| *beyond < end) {
+                    found.extend(view.known(beyond, 1));
+                }
+                by_text(&seen, |seen| seen.range().is_some_and(|range| overlaps(&range)))
+                    .or_else(|| view.known(address, length))
             }
             Made::Register(reg) => by_text(&seen, |seen| {
                 seen.mention.is_assigned

@@ -145,7 +145,7 @@ fn chain(text: &str, start: usize, is_address: bool, depth: usize, found: &mut V
         let assigned = assignment(bytes, start, end).filter(|_| !is_call);
         let stars = stars(bytes, start);
         let is_assigned = assigned.is_some();
-        let is_read = assigned != Some(Assignment::Plain);
+        let is_read = assigned != Some(Assignment::Plain) && (is_assigned || !is_declared(text, start, end));
         let mut add = |text: String, is_assigned, is_read, is_address| {
             found.push(Mention { text, is_assigned, is_read, is_address });
         };
@@ -168,6 +168,25 @@ fn chain(text: &str, start: usize, is_address: bool, depth: usize, found: &mut V
     end.max(start + 1)
 }
 
+/// Words that statements begin with which are no declarations.
+const VERBS: [&str; 8] = ["return", "else", "goto", "case", "delete", "throw", "new", "in"];
+
+/// Whether a name that nothing is assigned to is declared there, as `x` in `int sum = 0, x;`.
+fn is_declared(text: &str, start: usize, end: usize) -> bool {
+    let bytes = text.as_bytes();
+    let first = word_end(bytes, skip_space(bytes, 0));
+    let second = skip_space(bytes, first);
+    let is_declaration = bytes.get(second).is_some_and(|byte| is_start(*byte) || *byte == b'*')
+        && !VERBS.contains(&text.get(..first).unwrap_or_default().trim());
+    let before = bytes.get(..start).unwrap_or_default();
+    let count = |wanted: u8| before.iter().filter(|byte| **byte == wanted).count();
+    let is_inside = count(b'(') > count(b')') || count(b'{') > count(b'}');
+    let follows =
+        before.trim_ascii_end().last().is_some_and(|byte| is_word(*byte) || matches!(byte, b',' | b'*'));
+    let ends = matches!(bytes.get(skip_space(bytes, end)), None | Some(b',' | b';'));
+    is_declaration && !is_inside && follows && ends
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Assignment {
     /// `=`
@@ -183,6 +202,10 @@ fn assignment(bytes: &[u8], start: usize, end: usize) -> Option<Assignment> {
     let mut after = skip_space(bytes, end);
     // A type may follow the name, as in Rust.
     if bytes.get(after) == Some(&b':') && bytes.get(after + 1) != Some(&b':') {
+        // What a loop over a range names is given its values.
+        if bytes.trim_ascii_start().starts_with(b"for") {
+            return Some(Assignment::Plain);
+        }
         let rest = bytes.get(after..).unwrap_or_default();
         let until = rest.iter().position(|byte| matches!(byte, b'=' | b';' | b',' | b')' | b'{' | b'?'));
         after += until.unwrap_or(0);
@@ -210,7 +233,11 @@ fn stars(bytes: &[u8], start: usize) -> usize {
     let is_return = rest.trim_ascii_end().ends_with(b"return");
     match rest.trim_ascii_end().last() {
         Some(byte) if is_word(*byte) || matches!(byte, b')' | b']' | b'*') => {
-            if is_return { count } else { 0 }
+            if is_return {
+                count
+            } else {
+                0
+            }
         }
         _ => count,
     }
@@ -301,10 +328,21 @@ mod tests {
 
     #[test]
     fn fields_elements_and_pointers_are_followed() {
-        assert_eq!(marked("p->next = list->head[2].x;"), ["p->next=", "p?@", "list->head[2].x?", "list?@", "list->head?@"]);
+        assert_eq!(
+            marked("p->next = list->head[2].x;"),
+            ["p->next=", "p?@", "list->head[2].x?", "list?@", "list->head?@"]
+        );
         assert_eq!(marked("*to++ = *from;"), ["*to=", "to=?@", "*from?", "from?@"]);
         assert_eq!(marked("int *p = q * r;"), ["int?", "p=", "q?", "r?"]);
         assert_eq!(marked("return *p;"), ["return?", "*p?", "p?@"]);
+    }
+
+    #[test]
+    fn what_is_only_declared_is_not_read() {
+        assert_eq!(marked("int sum = 0, x, *p;"), ["int?", "sum=", "x", "p"]);
+        assert_eq!(marked("return x;"), ["return?", "x?"]);
+        assert_eq!(marked("int y = f(a, b), c;"), ["int?", "y=", "a?", "b?", "c"]);
+        assert_eq!(marked("for (int one : all)"), ["for?", "int?", "one=", "all?"]);
     }
 
     #[test]
@@ -331,7 +369,8 @@ mod tests {
 
     #[test]
     fn any_text_is_taken() {
-        for text in ["", "a[", "a[b[c]", "a->", "'", "\"", "****", "é[0].ß", "a..b", "x:", "a[[[[[[[[[[[[b"] {
+        for text in ["", "a[", "a[b[c]", "a->", "'", "\"", "****", "é[0].ß", "a..b", "x:", "a[[[[[[[[[[[[b"]
+        {
             mentions(text);
             called(text, Some("a"));
         }

@@ -21,21 +21,41 @@ const MOST_STRINGS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// Nobody had given it a value; with its name, where that is known.
-    Uninitialised { name: Option<String> },
+    Uninitialised {
+        name: Option<String>,
+    },
     /// An argument of the program; 0 is its name.
-    Argument { index: usize, text: String },
+    Argument {
+        index: usize,
+        text: String,
+    },
     ArgumentCount,
-    Environment { name: String },
+    Environment {
+        name: String,
+    },
     /// Bytes of standard input.
-    Input { bytes: Span, text: Option<String> },
+    Input {
+        bytes: Span,
+        text: Option<String>,
+    },
     /// Bytes of a file that was there before.
-    File { path: String, bytes: Span, text: Option<String> },
+    File {
+        path: String,
+        bytes: Span,
+        text: Option<String>,
+    },
     /// Bytes of a pipe that nobody wrote to.
-    Pipe { bytes: Span },
+    Pipe {
+        bytes: Span,
+    },
     /// A variable without an initialiser, which is zero from the beginning.
-    Zero { name: String },
+    Zero {
+        name: String,
+    },
     /// What the system said when it was asked.
-    System { call: String },
+    System {
+        call: String,
+    },
 }
 
 /// First and last.
@@ -141,9 +161,9 @@ impl Beginning {
     /// Whether it may belong to a variable that nobody initialises.
     fn may_be_zero(&self, address: u64, program: &Program) -> bool {
         let regions = self.process.machine.memory.regions();
-        let is_writable = regions.iter().any(|region| {
-            (region.start..region.end).contains(&address) && region.permissions.write
-        });
+        let is_writable = regions
+            .iter()
+            .any(|region| (region.start..region.end).contains(&address) && region.permissions.write);
         is_writable
             && !(linux::STACK_TOP - linux::STACK_SIZE..linux::STACK_TOP).contains(&address)
             && program.statement_of_data(address).is_none()

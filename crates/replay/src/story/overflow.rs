@@ -22,20 +22,21 @@ pub(super) fn by_index(view: &View<'_>, seen: &Seen) -> Option<Overflow> {
     (lies_in != access).then_some(Overflow { access, is_write: seen.mention.is_assigned, lies_in })
 }
 
-/// A write of a trusted function behind the end of an array that the statement names.
-pub(super) fn by_library(view: &View<'_>, seen: &[Seen], address: u64) -> Option<Overflow> {
+/// A write of a trusted function over the end of an array that the statement names, or behind it.
+pub(super) fn by_library(view: &View<'_>, seen: &[Seen], address: u64, length: u64) -> Option<Overflow> {
     let ranges = || seen.iter().filter_map(|seen| Some((seen, seen.range()?)));
-    if ranges().any(|(_, range)| range.contains(&address)) {
+    let end = address.saturating_add(length);
+    if ranges().any(|(_, range)| range.start <= address && end <= range.end) {
         return None;
     }
     let behind = ranges().filter(|(seen, range)| {
-        view.is_array(&seen.value) && address >= range.end && address - range.end < FURTHEST
+        view.is_array(&seen.value) && end > range.end && address.saturating_sub(range.end) < FURTHEST
     });
     let (overrun, range) = behind.max_by_key(|(_, range)| range.end)?;
     let access = overrun.mention.text.clone();
     // The array itself can have another name.
     let own = view.name(range.start, 1);
-    let lies_in = view.name(address, 1).filter(|name| Some(name) != own.as_ref())?;
+    let lies_in = view.name(address.max(range.end), 1).filter(|name| Some(name) != own.as_ref())?;
     Some(Overflow { access, is_write: true, lies_in })
 }
 

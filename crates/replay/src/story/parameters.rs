@@ -45,7 +45,9 @@ fn class(program: &Program, mut of: Option<TypeId>) -> Class {
             TypeKind::Base(Encoding::Float) if found.size.is_some_and(|size| size <= 8) => {
                 return Class::Vector;
             }
-            TypeKind::Base(Encoding::Float | Encoding::ComplexFloat | Encoding::Other) => return Class::Other,
+            TypeKind::Base(Encoding::Float | Encoding::ComplexFloat | Encoding::Other) => {
+                return Class::Other;
+            }
             TypeKind::Base(_) if found.size.is_some_and(|size| size <= 8) => return Class::General,
             TypeKind::Pointer { .. } | TypeKind::Enum { .. } => return Class::General,
             _ => return Class::Other,

@@ -6,9 +6,9 @@ use machine::Time;
 use program::{State, Stmt};
 
 use super::describe::View;
+use super::mentions::{called, mentions};
 use super::origins::Beginning;
 use super::web::{CRITERION, Kind, Knot, Web};
-use super::mentions::{called, mentions};
 use super::{Asked, Link, Passed, Reference, Repeats, Role, Story, Subject, Told, gather, truth};
 use crate::Recording;
 use crate::dependence::{Code, Follow, Made, Step, StmtId};
@@ -47,9 +47,8 @@ fn fold_braces(web: &mut Web, code: &Code<'_>) {
         let text = code.statement(knot.stmt).and_then(|stmt| code.program().text_of(stmt));
         text.as_deref().map(str::trim) == Some("}")
     };
-    let braces: Vec<usize> = (1..web.knots.len())
-        .filter(|index| web.knots.get(*index).is_some_and(is_brace))
-        .collect();
+    let braces: Vec<usize> =
+        (1..web.knots.len()).filter(|index| web.knots.get(*index).is_some_and(is_brace)).collect();
     for brace in braces {
         web.fold(brace);
     }
@@ -240,7 +239,8 @@ impl Tale<'_> {
         };
         match (look, step.role) {
             (Look::Before, Role::Initialises) => {
-                step.made = step.stmt.as_ref().map(|stmt| gather::initialised(stmt, &view)).unwrap_or_default();
+                step.made =
+                    step.stmt.as_ref().map(|stmt| gather::initialised(stmt, &view)).unwrap_or_default();
             }
             (_, Role::Initialises) => {}
             (Look::Before, _) => {
@@ -335,14 +335,16 @@ fn name_functions(steps: &mut [Told]) {
 fn name_arguments(steps: &mut [Told]) {
     let mut found: Vec<(usize, Passed)> = Vec::new();
     for step in steps.iter() {
-        let function = step.stmt.as_ref().and_then(|stmt| stmt.function.as_ref()).map(|name| name.to_string());
+        let function =
+            step.stmt.as_ref().and_then(|stmt| stmt.function.as_ref()).map(|name| name.to_string());
         let operands = step.used.iter().filter(|operand| operand.is_parameter);
         let operands = operands.filter_map(|operand| Some((operand.from?, operand.known.clone())));
         let links = step.links.iter().filter_map(|link| match link {
             Link::Passed { parameter, by } => Some((*by, parameter.clone()?)),
             Link::Returned { .. } | Link::Other { .. } => None,
         });
-        for (by, known) in operands.chain(links).filter(|(by, _)| !by.is_earlier && by.number != step.number) {
+        for (by, known) in operands.chain(links).filter(|(by, _)| !by.is_earlier && by.number != step.number)
+        {
             found.push((by.number, Passed { function: function.clone(), known }));
         }
     }

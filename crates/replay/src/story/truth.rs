@@ -40,7 +40,9 @@ fn condition(text: &str) -> &str {
     let text = text.trim();
     let bare = text.trim_start_matches(['}', ' ']);
     let bare = bare.strip_prefix("else").map_or(bare, str::trim_start);
-    let Some(rest) = ["if", "while", "assert"].iter().find_map(|word| bare.strip_prefix(word)) else { return text };
+    let Some(rest) = ["if", "while", "assert"].iter().find_map(|word| bare.strip_prefix(word)) else {
+        return text;
+    };
     let Some(open) = rest.trim_start().strip_prefix('(') else { return text };
     let mut depth = 1usize;
     for (at, character) in open.char_indices() {
