@@ -3,7 +3,7 @@
 use lift::{Address, Decoded, Op, Reg, Value};
 use linux::Exit;
 use machine::{Access, Core, FaultKind, Time};
-use program::{State, Stmt};
+use program::{Program, State, Stmt, SymbolError};
 
 use super::arrivals::last_execution;
 use super::ask::{AskError, Asked, Subject};
@@ -53,10 +53,22 @@ fn statement_at(recording: &mut Recording, code: &mut Code<'_>, time: Time) -> O
 /// Where every panic of Rust comes through, as newer compilers name it and as older ones do.
 const PANICS: [&str; 2] = ["__rustc::rust_begin_unwind", "rust_begin_unwind"];
 
+/// The address of a symbol of the program itself. Who prints a backtrace may have mapped its file once more, to read it.
+fn own_symbol(program: &Program, name: &str) -> Option<u64> {
+    match program.find_symbol(name) {
+        Ok(found) => Some(found.address),
+        Err(SymbolError::Ambiguous { candidates, .. }) => {
+            let own = candidates.iter().find(|found| Some(&found.object) == program.main_object());
+            own.map(|found| found.address)
+        }
+        Err(_) => None,
+    }
+}
+
 /// A program of Rust that panicked exits like any other: what led to the panic is what matters.
 fn ask_panic(recording: &mut Recording, code: &mut Code<'_>) -> Option<Asked> {
     let program = code.program();
-    let address = PANICS.iter().find_map(|name| program.find_symbol(name).ok())?.address;
+    let address = PANICS.iter().find_map(|name| own_symbol(program, name))?;
     let time = last_execution(recording, address)?;
     let stmt = statement_at(recording, code, time);
     let question = Question { time, cells: Vec::new(), why_here: true };

@@ -214,7 +214,8 @@ pub(super) fn made(steps: &[Step], text: &str, view: &View<'_>) -> Vec<Known> {
                 let beyond =
                     seen.iter().filter_map(Seen::range).filter(overlaps).map(|range| range.end).max();
                 if let Some(beyond) = beyond.filter(|beyond| *beyond < end) {
-                    found.extend(view.known(beyond, 1));
+                    let known = view.known(beyond, 1);
+                    found.extend(known.filter(|known| found.iter().all(|other| other.name != known.name)));
                 }
                 by_text(&seen, |seen| seen.range().is_some_and(|range| overlaps(&range)))
                     .or_else(|| view.known(address, length))

@@ -143,9 +143,10 @@ fn chain(text: &str, start: usize, is_address: bool, depth: usize, found: &mut V
     let named = text.get(start..named_end).unwrap_or_default();
     if !named.is_empty() {
         let assigned = assignment(bytes, start, end).filter(|_| !is_call);
-        let stars = stars(bytes, start);
         let is_assigned = assigned.is_some();
-        let is_read = assigned != Some(Assignment::Plain) && (is_assigned || !is_declared(text, start, end));
+        let is_declared = !is_assigned && is_declared(text, start, end);
+        let stars = if is_declared { 0 } else { stars(bytes, start) };
+        let is_read = assigned != Some(Assignment::Plain) && !is_declared;
         let mut add = |text: String, is_assigned, is_read, is_address| {
             found.push(Mention { text, is_assigned, is_read, is_address });
         };
@@ -181,10 +182,12 @@ fn is_declared(text: &str, start: usize, end: usize) -> bool {
     let before = bytes.get(..start).unwrap_or_default();
     let count = |wanted: u8| before.iter().filter(|byte| **byte == wanted).count();
     let is_inside = count(b'(') > count(b')') || count(b'{') > count(b'}');
-    let follows =
-        before.trim_ascii_end().last().is_some_and(|byte| is_word(*byte) || matches!(byte, b',' | b'*'));
+    // Nothing but a type and stars stands between it and the name before.
+    let comma = before.iter().rposition(|byte| *byte == b',').map_or(0, |at| at + 1);
+    let between = before.get(comma..).unwrap_or_default();
+    let follows = between.iter().all(|byte| is_word(*byte) || byte.is_ascii_whitespace() || *byte == b'*');
     let ends = matches!(bytes.get(skip_space(bytes, end)), None | Some(b',' | b';'));
-    is_declaration && !is_inside && follows && ends
+    is_declaration && !is_inside && follows && start > 0 && ends
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,7 +323,7 @@ mod tests {
     fn assignments_are_told_from_uses() {
         assert_eq!(marked("area = b * c / 2.0;"), ["area=", "b?", "c?"]);
         assert_eq!(marked("sum += a[i];"), ["sum=?", "a[i]?", "a?@", "i?@"]);
-        assert_eq!(marked("if (x == y && !done)"), ["if?", "x?", "y?", "done?"]);
+        assert_eq!(marked("if (x == y && !done)"), ["x?", "y?", "done?"]);
         assert_eq!(marked("i++"), ["i=?"]);
         assert_eq!(marked("--n;"), ["n=?"]);
         assert_eq!(marked("let x: u32 = y"), ["let?", "x=", "u32?", "y?"]);
@@ -340,9 +343,10 @@ mod tests {
     #[test]
     fn what_is_only_declared_is_not_read() {
         assert_eq!(marked("int sum = 0, x, *p;"), ["int?", "sum=", "x", "p"]);
+        assert_eq!(marked("int area = width * height;"), ["int?", "area=", "width?", "height?"]);
         assert_eq!(marked("return x;"), ["return?", "x?"]);
         assert_eq!(marked("int y = f(a, b), c;"), ["int?", "y=", "a?", "b?", "c"]);
-        assert_eq!(marked("for (int one : all)"), ["for?", "int?", "one=", "all?"]);
+        assert_eq!(marked("for (int one : all)"), ["int?", "one=", "all?"]);
     }
 
     #[test]
