@@ -86,7 +86,7 @@ pub enum AskError {
     #[error("line {line} of {file} was executed {hits} times, so there is no execution {hit}")]
     NoHit { file: String, line: u32, hit: u64, hits: u64 },
     #[error("`{expression}` makes no sense at {file}:{line}: {error}")]
-    Evaluation { expression: String, file: String, line: u32, error: EvalError },
+    Evaluation { expression: String, file: String, line: u32, error: Box<EvalError> },
     #[error("the program did not crash: it exited with status {status}, and --at exit asks about that")]
     NoCrash { status: i32 },
     #[error("the program wrote {length} bytes to {}, so there is no byte {offset}", name_of(*.stream))]
@@ -182,11 +182,11 @@ fn ask_line(
         let question = Question { time: arrival.time, cells: Vec::new(), why_here: true };
         return Ok(Asked { question, subject: Subject::Reached, stmt, hit });
     };
-    let failed = |error| AskError::Evaluation {
+    let failed = |error: EvalError| AskError::Evaluation {
         expression: expression.text().to_owned(),
         file: file.clone(),
         line,
-        error,
+        error: Box::new(error),
     };
     let before = Seen::at(program, &process, expression).map_err(failed)?;
     let watched: Vec<_> = before.cells.iter().filter_map(memory_range).collect();

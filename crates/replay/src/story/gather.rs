@@ -49,7 +49,7 @@ pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, 
                     let is_address = *kind == Kind::Address;
                     if !attach(&mut operands, view, step, reference)
                         && !attach_by_name(&mut operands, step, reference, || (links.assigned)(*maker))
-                        && let Some(link) = link(view, step, reference, is_address)
+                        && let Some(link) = link(view, step, reference, told.number, is_address)
                     {
                         attach_link(told, &mut operands, link);
                     }
@@ -66,7 +66,7 @@ pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, 
         let is_whole = view.is_array(&seen.value) || seen.value.truth.is_none();
         match operand.from {
             Some(_) => !(is_whole && operand.is_address),
-            None => !is_whole && !(is_selective && knows_better),
+            None => !(is_whole || is_selective && knows_better),
         }
     };
     let kept = operands.into_iter().filter(|(seen, operand)| keeps(seen, operand));
@@ -172,7 +172,7 @@ fn parameter_of(view: &View<'_>, reg: Reg) -> Option<String> {
 }
 
 /// What a step that made none of the operands is to the one that uses it.
-fn link(view: &View<'_>, step: &Step, by: Reference, is_address: bool) -> Option<Link> {
+fn link(view: &View<'_>, step: &Step, by: Reference, number: usize, is_address: bool) -> Option<Link> {
     match step.made {
         Made::Register(reg) if view.is_called_by(step.stmt) => {
             let name = parameter_of(view, reg);
@@ -186,6 +186,8 @@ fn link(view: &View<'_>, step: &Step, by: Reference, is_address: bool) -> Option
         }
         Made::Register(Reg::RAX | Reg::RDX) => Some(Link::Returned { function: None, by }),
         Made::Register(reg) if reg == Reg::xmm(0) => Some(Link::Returned { function: None, by }),
+        // Pieces of one statement that the compiler has scattered.
+        _ if by.number == number => None,
         _ => Some(Link::Other { by, is_address }),
     }
 }

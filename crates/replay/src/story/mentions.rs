@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(marked("if (x == y && !done)"), ["x?", "y?", "done?"]);
         assert_eq!(marked("i++"), ["i=?"]);
         assert_eq!(marked("--n;"), ["n=?"]);
-        assert_eq!(marked("let x: u32 = y"), ["let?", "x=", "u32?", "y?"]);
+        assert_eq!(marked("let x: u32 = y"), ["let?", "x=", "u32=", "y?"]);
     }
 
     #[test]

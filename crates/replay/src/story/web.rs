@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use machine::Time;
+use rustc_hash::FxBuildHasher;
 
 use crate::dependence::{Context, Made, Need, Source, Step, StmtId, Use, Watch};
 
 /// So many instances are known to which knot they belong, at least; of older ones steps are lost, not knots.
-const MOST_INSTANCES: usize = 1 << 21;
+const MOST_INSTANCES: usize = 1 << 19;
 /// So many ends of chains are kept for a knot.
 const MOST_ENDS: usize = 4096;
 /// So many different things that one instance made, or used of another, are kept.
@@ -51,8 +52,8 @@ pub(super) struct Web {
     pub knots: Vec<Knot>,
     by_place: HashMap<(StmtId, Context), usize>,
     /// The knots of instances; what is old is forgotten, a half at a time.
-    recent: HashMap<u32, usize>,
-    before: HashMap<u32, usize>,
+    recent: HashMap<u32, usize, FxBuildHasher>,
+    before: HashMap<u32, usize, FxBuildHasher>,
 }
 
 impl Web {
@@ -60,8 +61,8 @@ impl Web {
         Web {
             knots: vec![Knot::new(StmtId::NONE, 0)],
             by_place: HashMap::new(),
-            recent: HashMap::from([(0, CRITERION)]),
-            before: HashMap::new(),
+            recent: [(0, CRITERION)].into_iter().collect(),
+            before: HashMap::default(),
         }
     }
 
