@@ -237,9 +237,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let first = pass.instructions().start;
         let Some(begin) = code.instructions.get(first) else { return };
         let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
-        let function = self.code.function(code.function);
-        self.now.in_scope = function.in_scope;
-        self.now.has_frame_pointer = function.has_frame_pointer;
+        self.now.in_scope = code.in_scope;
+        self.now.has_frame_pointer = code.has_frame_pointer;
         self.now.address = last.address;
         self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
         self.now.block = last.block;

@@ -38,6 +38,9 @@ pub struct Function {
 /// One block of the machine.
 pub struct BlockCode {
     pub function: FunctionId,
+    /// Of the function.
+    pub in_scope: bool,
+    pub has_frame_pointer: bool,
     pub instructions: Box<[InstructionCode]>,
     /// Slots that some instruction writes.
     pub writes: u64,
@@ -120,8 +123,8 @@ fn is_output(name: &str) -> bool {
 pub struct Code<'p> {
     pub flow: Flow<'p>,
     scope: Scope,
-    /// By [`Pass::block`].
-    blocks: NumberMap<u64, Rc<BlockCode>>,
+    /// By [`Pass::block`], which counts them from the first.
+    blocks: Vec<Option<Rc<BlockCode>>>,
     functions: Vec<Rc<Function>>,
     function_ids: NumberMap<u64, FunctionId>,
     statements: Vec<Stmt>,
@@ -134,7 +137,7 @@ impl<'p> Code<'p> {
         Code {
             flow: Flow::new(program),
             scope,
-            blocks: NumberMap::default(),
+            blocks: Vec::new(),
             functions: Vec::new(),
             function_ids: NumberMap::default(),
             statements: Vec::new(),
@@ -148,12 +151,15 @@ impl<'p> Code<'p> {
     }
 
     pub fn block(&mut self, pass: &Pass<'_>) -> Rc<BlockCode> {
-        let key = pass.block();
-        if let Some(known) = self.blocks.get(&key) {
+        let key = pass.block() as usize;
+        if let Some(Some(known)) = self.blocks.get(key) {
             return known.clone();
         }
         let made = Rc::new(self.make_block(pass));
-        self.blocks.insert(key, made.clone());
+        if self.blocks.len() <= key {
+            self.blocks.resize(key + 1, None);
+        }
+        self.blocks[key] = Some(made.clone());
         made
     }
 
@@ -264,6 +270,8 @@ impl<'p> Code<'p> {
         let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
         BlockCode {
             function,
+            in_scope: known.in_scope,
+            has_frame_pointer: known.has_frame_pointer,
             writes: instructions.iter().fold(0, |set, instruction| set | instruction.writes),
             stores: instructions.iter().any(|instruction| instruction.stores),
             has_string: instructions.iter().any(|instruction| instruction.has_string),
