@@ -197,7 +197,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// Nothing is looked for any more.
     pub fn is_done(&self) -> bool {
-        self.pending.is_empty() && (self.follow == Follow::Data || self.frames.await_nothing())
+        self.pending.is_empty()
+            && self.frames.await_no_result()
+            && (self.follow == Follow::Data || self.frames.await_nothing())
     }
 
     /// Goes over a stretch of the run, from its end to its start or to where the program began.
@@ -220,7 +222,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 _ => None,
             };
             self.block(&pass, &code, ending, call, segment.before);
-            if self.is_done() || pass.time < self.begin {
+            if self.is_done() || pass.time <= self.begin {
                 return;
             }
         }
@@ -242,6 +244,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         self.now.address = last.address;
         self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
         self.now.block = last.block;
+        self.now.is_transit = false;
         let (left, slot) = self.transfer(pass, code.function, ending);
         self.frames.visit(last.stmt, last.address);
         if let Some(slot) = slot {

@@ -298,9 +298,10 @@ fn places_of_words(ops: &[Op]) -> Box<[u8]> {
     ops.iter().map(place).collect()
 }
 
-/// Code of no line goes with what comes after it, so that it does not cut statements apart.
+/// Code of no line goes with what comes after it in the block, or else before it, so that it does not cut statements apart.
 fn spread_statements(instructions: &mut [InstructionCode]) {
-    let mut next = StmtId::NONE;
+    let last = instructions.iter().rev().find(|instruction| instruction.stmt != StmtId::NONE);
+    let mut next = last.map_or(StmtId::NONE, |last| last.stmt);
     for instruction in instructions.iter_mut().rev() {
         if instruction.stmt == StmtId::NONE {
             instruction.stmt = next;

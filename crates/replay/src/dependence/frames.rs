@@ -39,6 +39,8 @@ pub struct Frame {
     pub current: Instance,
     /// The instruction of this activation that ran next in time.
     next: u64,
+    /// Between here and the statement that follows control went back.
+    went_back: bool,
     /// Blocks with instructions of the slice, whose deciding branch has not been met yet.
     pub awaiting: Vec<(BlockId, Need)>,
     /// What is needed because the function itself ran.
@@ -85,6 +87,11 @@ impl Frames {
     /// No activation waits for the branch that decided about it.
     pub fn await_nothing(&self) -> bool {
         self.stack.iter().all(|frame| frame.awaiting.is_empty() && frame.awaiting_call.is_none())
+    }
+
+    /// No allocator is on its way whose result is needed.
+    pub fn await_no_result(&self) -> bool {
+        self.stack.iter().all(|frame| frame.result.is_none())
     }
 
     /// The statement instance that the code that runs is part of: that of the nearest activation in scope.
@@ -140,11 +147,12 @@ impl Frames {
     /// The code that runs belongs to this statement; `address` is the last instruction of its stretch.
     pub fn visit(&mut self, stmt: StmtId, address: u64) {
         let Some(frame) = self.stack.last_mut() else { return };
+        frame.went_back |= frame.next <= address && frame.next != 0;
         if stmt == StmtId::NONE {
             return;
         }
-        let goes_back = frame.next <= address && frame.next != 0;
-        if frame.current.stmt != stmt || goes_back {
+        let went_back = std::mem::take(&mut frame.went_back);
+        if frame.current.stmt != stmt || went_back {
             self.numbers += 1;
             frame.current = Instance { stmt, number: self.numbers, ..Instance::NONE };
         }
@@ -192,6 +200,7 @@ impl Frames {
             in_scope,
             current: Instance::NONE,
             next,
+            went_back: false,
             awaiting: Vec::new(),
             awaiting_call: None,
             result: None,

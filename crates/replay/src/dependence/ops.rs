@@ -151,6 +151,8 @@ impl<W: Watch> Backward<'_, '_, W> {
         }
         let (count, width) = (elements.unsigned_abs(), size.bytes());
         let span = Span { count, width, backwards: elements < 0 };
+        // Before anything is needed of the pointers as they were.
+        self.string_pointers(kind, repeat);
         match kind {
             StringKind::Move => self.string_move(&span, source, target, repeat),
             StringKind::Store => self.string_store(&span, target, repeat),
@@ -158,7 +160,6 @@ impl<W: Watch> Backward<'_, '_, W> {
             StringKind::Scan => self.string_compare(&span, &[target], &[Reg::RAX], repeat),
             StringKind::Compare => self.string_compare(&span, &[source, target], &[], repeat),
         }
-        self.string_pointers(kind, repeat);
     }
 
     /// The pointers move on by how much was done.
@@ -167,11 +168,12 @@ impl<W: Watch> Backward<'_, '_, W> {
         if matches!(kind, StringKind::Scan | StringKind::Compare) {
             return;
         }
-        for reg in [Reg::RSI, Reg::RDI, Reg::RCX] {
-            if !self.is_string_pointer(kind, repeat, reg) || !self.pending.is_needed(reg) {
-                continue;
-            }
-            for (_, need) in self.pending.take_slot(reg).iter() {
+        let pointers =
+            [Reg::RSI, Reg::RDI, Reg::RCX].map(|reg| (reg, self.is_string_pointer(kind, repeat, reg)));
+        let moved = pointers.into_iter().filter(|(_, moves)| *moves).map(|(reg, _)| reg);
+        let needs: Vec<_> = moved.map(|reg| (reg, self.pending.take_slot(reg))).collect();
+        for (reg, needs) in needs {
+            for (_, need) in needs.iter() {
                 let passed = self.contribute(need, made(reg));
                 self.need_slot(reg, WHOLE, passed);
                 self.need_slot(Reg::DIRECTION, 1, passed);
@@ -254,11 +256,10 @@ impl<W: Watch> Backward<'_, '_, W> {
             _ => true,
         });
         let makes = flags.into_iter().map(|reg| (reg, false)).chain(ended.map(|reg| (reg, true)));
-        for (reg, is_end) in makes.collect::<Vec<_>>() {
-            if !self.pending.is_needed(reg) {
-                continue;
-            }
-            for (_, need) in self.pending.take_slot(reg).iter() {
+        // All of it, before anything is needed of the pointers as they were.
+        let needs: Vec<_> = makes.map(|(reg, is_end)| (reg, is_end, self.pending.take_slot(reg))).collect();
+        for (reg, is_end, needs) in needs {
+            for (_, need) in needs.iter() {
                 let passed = self.contribute(need, made(reg));
                 for start in starts {
                     let (at, length) = match is_end && repeats {
@@ -335,8 +336,8 @@ impl<W: Watch> Backward<'_, '_, W> {
     /// The kernel's part of a system call.
     pub(super) fn system_call(&mut self, call: &SystemCall) {
         for (_, need) in self.pending.take_slot(Reg::RAX).iter() {
-            self.contribute(need, made(Reg::RAX));
-            self.end(need, Source::Kernel { call: call.number });
+            let passed = self.contribute(need, made(Reg::RAX));
+            self.end(passed, Source::Kernel { call: call.number });
         }
         // The processor's own: where to return to, and the flags.
         for reg in [Reg::RCX, Reg::R11] {

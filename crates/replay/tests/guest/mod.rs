@@ -27,10 +27,15 @@ impl Guest {
     }
 
     pub fn run(program: PathBuf, arguments: &[&str]) -> Guest {
+        Guest::run_for(program, arguments, Time(u64::MAX))
+    }
+
+    /// Records no more than the run until `limit`.
+    pub fn run_for(program: PathBuf, arguments: &[&str], limit: Time) -> Guest {
         let mut config = Config::new(program);
         config.argv.extend(arguments.iter().map(|argument| argument.as_bytes().to_vec()));
         let process = Process::load(&config).unwrap();
-        let recording = Recording::make(process, Time(u64::MAX));
+        let recording = Recording::make(process, limit);
         let program = Program::from_memory(&recording.last().machine.memory);
         Guest { recording, program }
     }
@@ -46,7 +51,11 @@ pub fn compile(compiler: &str, source: &Path, options: &[&str]) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-programs");
     std::fs::create_dir_all(&directory).unwrap();
     let stem = source.file_stem().unwrap().to_string_lossy();
-    let program = directory.join(format!("{stem}-{compiler}{}-{}", options.join(""), std::process::id()));
+    let program = directory.join(format!(
+        "{stem}-{compiler}{}-{}",
+        options.join("").replace('/', ""),
+        std::process::id()
+    ));
     let output = Command::new(compiler)
         .args(["-g", "-w"])
         .args(options)
