@@ -288,7 +288,8 @@ impl Program {
         if !symbol.has_size && !object.is_code(in_object) {
             return None;
         }
-        let function = || self.rust_function(object.is_code(in_object).then_some(address)?);
+        let start = symbol.address.wrapping_add(bias);
+        let function = || self.function_at_symbol(object.is_code(in_object).then_some(address)?, start);
         let name = function().or_else(|| demangle_whole(symbol.name));
         let name = name.unwrap_or_else(|| without_number(symbol.name).to_owned());
         match in_object.wrapping_sub(symbol.address) {
@@ -297,10 +298,16 @@ impl Program {
         }
     }
 
-    /// Mangled names of Rust's functions lack the types that tell instances apart; debug information has them.
-    fn rust_function(&self, address: u64) -> Option<String> {
-        let (function, _) = self.function_entry(address)?;
-        function.debug.is_rust(function.die.unit).then(|| function.qualified_name())?
+    /// The name of a function by debug information, where it is better than that of the symbol at `start`: mangled names of
+    /// Rust's functions lack the types that tell instances apart, and of several symbols for a C function it is the one that
+    /// the function was compiled by.
+    fn function_at_symbol(&self, address: u64, start: u64) -> Option<String> {
+        let (function, bias) = self.function_entry(address)?;
+        let starts_there =
+            || function.ranges().first().is_some_and(|range| range.begin.wrapping_add(bias) == start);
+        let unit = function.die.unit;
+        let is_better = function.debug.is_rust(unit) || !function.debug.qualifies(unit) && starts_there();
+        is_better.then(|| function.qualified_name())?
     }
 
     /// Type and contents of a static member that is declared in a class.

@@ -112,3 +112,25 @@ fn what_cannot_be_read_says_why() {
     assert_eq!(print(&Place::Memory(0x7000_0010)), "<error: Cannot access memory at address 0x700000a8>");
     assert_eq!(print(&Place::OptimizedOut), "<optimized out>");
 }
+
+const RENAMED: &str = r#"
+int plain(void) __asm__("internal_plain");
+int plain(void) { return 1; }
+extern int known(void) __attribute__((alias("internal_plain")));
+int (*pointer)(void) = known;
+int main(void) { return pointer(); }
+"#;
+
+#[test]
+fn of_several_symbols_the_one_that_a_function_was_compiled_by_is_shown() {
+    let scratch = Scratch::new("values-renamed");
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "renamed.c", RENAMED, &["-g", "-no-pie"]));
+        let address = program.find_symbol("known").unwrap().address;
+        let bytes = address.to_le_bytes();
+        let pointer = program.find_globals("pointer")[0].of.unwrap();
+        let place = Place::Memory(0x7000_0000);
+        let printed = program.print_value(pointer, &place, None, &state(&bytes), Limits::default());
+        assert_eq!(printed, format!("{address:#x} <internal_plain>"), "{compiler}");
+    }
+}
