@@ -139,7 +139,7 @@ int main(void) {
 fn a_float_that_was_passed_is_known_from_the_call() {
     let scratch = Scratch::new("variables-passed");
     let path = scratch.compile("gcc", "passed.c", PASSED, &["-g", "-O1"]);
-    let (process, program) = stopped_at_line(&path, line_of(PASSED, "/* stop */"), 1);
+    let (process, program) = stopped_at_line(&path, line_of(PASSED, "/* stop */"), 0);
     let state = State::of(&process.machine);
     let frames = program.backtrace_of(&state, 10).frames;
     assert_eq!(printed(&program, &state, &frames[0]), ["weight = 0.25"]);
