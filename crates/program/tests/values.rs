@@ -134,3 +134,26 @@ fn of_several_symbols_the_one_that_a_function_was_compiled_by_is_shown() {
         assert_eq!(printed, format!("{address:#x} <internal_plain>"), "{compiler}");
     }
 }
+
+const OPEN_ENDED: &str = r#"
+struct numbers { int count; int items[]; };
+struct text { int count; char items[]; };
+struct numbers *numbers;
+struct text *text;
+int main(void) { return 0; }
+"#;
+
+#[test]
+fn an_array_without_a_length_is_shown_as_its_address() {
+    let scratch = Scratch::new("values-open-ended");
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "open.c", OPEN_ENDED, &["-g"]));
+        let bytes = [1, 0, 0, 0, b'a', b'b', 0, 0];
+        let print = |name| {
+            let place = Place::Memory(0x7000_0000);
+            program.print_value(type_of(&program, name), &place, None, &state(&bytes), Limits::default())
+        };
+        assert_eq!(print("numbers"), "{count = 1, items = 0x70000004}", "{compiler}");
+        assert_eq!(print("text"), "{count = 1, items = 0x70000004 \"ab\"}", "{compiler}");
+    }
+}
