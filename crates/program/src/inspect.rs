@@ -283,19 +283,21 @@ impl Program {
     pub(crate) fn symbol_text(&self, address: u64) -> Option<String> {
         let (object, bias) = self.place(address)?;
         let in_object = address.wrapping_sub(bias);
-        let symbol = object.symbols().at(object, in_object)?;
+        let distance = |name: String, start: u64| match in_object.wrapping_sub(start) {
+            0 => name,
+            offset => format!("{name}+{offset}"),
+        };
+        let symbol = object.symbols().at(object, in_object);
         // Marks that the linker sets in data name no data.
-        if !symbol.has_size && !object.is_code(in_object) {
-            return None;
-        }
+        let Some(symbol) = symbol.filter(|symbol| symbol.has_size || object.is_code(in_object)) else {
+            let (start, name) = object.relocations().call_slot(object, in_object)?;
+            return Some(distance(format!("{name}@got[plt]"), start));
+        };
         let start = symbol.address.wrapping_add(bias);
         let function = || self.function_at_symbol(object.is_code(in_object).then_some(address)?, start);
         let name = function().or_else(|| demangle_whole(symbol.name));
         let name = name.unwrap_or_else(|| without_number(symbol.name).to_owned());
-        match in_object.wrapping_sub(symbol.address) {
-            0 => Some(name),
-            offset => Some(format!("{name}+{offset}")),
-        }
+        Some(distance(name, symbol.address))
     }
 
     /// The name of a function by debug information, where it is better than that of the symbol at `start`: mangled names of

@@ -157,3 +157,29 @@ fn an_array_without_a_length_is_shown_as_its_address() {
         assert_eq!(print("text"), "{count = 1, items = 0x70000004 \"ab\"}", "{compiler}");
     }
 }
+
+const CALLING: &str = r#"
+#include <stdio.h>
+void *pointer;
+int main(void) { return puts("called"); }
+"#;
+
+#[test]
+fn a_slot_for_calls_is_named_after_the_function() {
+    use object::{Object, RelocationFlags, elf::R_X86_64_JUMP_SLOT};
+    let scratch = Scratch::new("values-slot");
+    let path = scratch.compile("gcc", "calling.c", CALLING, &["-g", "-no-pie", "-Wl,-z,lazy"]);
+    let content = std::fs::read(&path).unwrap();
+    let elf = object::File::parse(&*content).unwrap();
+    let is_for_calls = |flags| flags == RelocationFlags::Elf { r_type: R_X86_64_JUMP_SLOT };
+    let mut slots = elf.dynamic_relocations().unwrap().filter(|(_, found)| is_for_calls(found.flags()));
+    let address = slots.next().unwrap().0;
+    let program = open(&path);
+    let pointer = program.find_globals("pointer")[0].of.unwrap();
+    let print = |address: u64| {
+        let place = Place::Memory(0x7000_0000);
+        program.print_value(pointer, &place, None, &state(&address.to_le_bytes()), Limits::default())
+    };
+    assert_eq!(print(address), format!("{address:#x} <puts@got[plt]>"));
+    assert_eq!(print(address + 4), format!("{:#x} <puts@got[plt]+4>", address + 4));
+}
