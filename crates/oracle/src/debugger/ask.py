@@ -120,7 +120,9 @@ def tell_frames(seen_types):
         table = position.symtab
         where = table.fullname() if table is not None else ""
         form = FORMS.get(frame.type(), "called")
-        tell("frame", level, "%x" % frame.pc(), frame.name() or "", where, position.line, lines_there(position), form)
+        producer = (table.producer or "") if table is not None else ""
+        lines = lines_there(position)
+        tell("frame", level, "%x" % frame.pc(), frame.name() or "", where, position.line, lines, form, producer)
         if frame.function() is not None and table is not None and is_own(frame):
             tables.append((level, table))
             own += 1

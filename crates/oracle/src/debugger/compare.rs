@@ -14,6 +14,10 @@
 //! - [`CONSTANT_POINTER`]: `ptype` loses the `const` of elements whose type is another name of a pointer; `whatis` has it.
 //! - [`GUESSED`]: code without call frame information, as that at the beginning and the end of each program, has a caller by gdb's
 //!   guess only, and the guess is often wrong. The run itself says whether ours is right: it comes back there.
+//! - [`LEFT`]: of a function that clang compiled and that has left the stack by a jump, DWARF 5 says only where the jump begins, which
+//!   gdb does not use; and at a return instruction of such a function gdb does not look for jumps at all. We tell of it; what was
+//!   passed by it we know, too, and gdb does not ([`PASSED`]).
+//! - [`FUNCTION_ITEM`]: a function as a value of Rust has no size. gdb shows 0x0, as if it were a pointer to nothing.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
 //!   all of them as optimised out. We list those of the blocks around the instruction.
 //! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
@@ -37,6 +41,9 @@ const NOT_SAVED_TEXT: &str = "<not saved>";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
 const CONSTANT_POINTER: &str = "gdb leaves out the const of a pointer by another name";
 const GUESSED: &str = "gdb guesses who called code without call frame information";
+const LEFT: &str = "gdb does not know of a function of clang's that has left the stack";
+const PASSED: &str = "gdb does not know what was passed by such a function";
+const FUNCTION_ITEM: &str = "gdb shows a function without a size as 0x0";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
 const OPTIMISED_OUT: &str = "<optimized out>";
 const HASH: &str = "gdb shows the hash of a crate";
@@ -69,7 +76,11 @@ impl fmt::Display for Difference {
 }
 
 pub fn compare(sample: &Sample, ours: &View, theirs: &View, report: &mut Report) {
-    let mut comparison = Comparison { time: sample.time, in_library: false, report };
+    let has_left = ours.unknown_left > 0;
+    if has_left {
+        report.normalised(LEFT);
+    }
+    let mut comparison = Comparison { time: sample.time, in_library: false, has_left, report };
     let most = comparison.comparable(sample.comes_back, ours, theirs);
     for level in 0..ours.frames.len().max(theirs.frames.len()).min(most) {
         match (ours.frames.get(level), theirs.frames.get(level)) {
@@ -98,6 +109,8 @@ impl Report {
 struct Comparison<'a> {
     time: Time,
     in_library: bool,
+    /// See [`LEFT`].
+    has_left: bool,
     report: &'a mut Report,
 }
 
@@ -249,6 +262,18 @@ impl Comparison<'_> {
         };
         if theirs.printed == NO_VARIANT_TEXT && ours.printed.ends_with(" {<unknown variant>}") {
             self.report.normalised(NO_VARIANT);
+            return;
+        }
+        if self.has_left && theirs.printed == OPTIMISED_OUT && ours.printed != OPTIMISED_OUT {
+            self.report.normalised(PASSED);
+            return;
+        }
+        let as_nothing = |printed: &str| printed.replace(OPTIMISED_OUT, "0x0");
+        if ours.printed != theirs.printed
+            && ours.type_name.contains("fn(")
+            && as_nothing(&ours.printed) == theirs.printed
+        {
+            self.report.normalised(FUNCTION_ITEM);
             return;
         }
         if ours.printed == NOT_SAVED_TEXT && theirs.printed != NOT_SAVED_TEXT {
