@@ -30,6 +30,7 @@ mod read_file;
 mod relocations;
 mod scope;
 mod source;
+mod stack_height;
 mod state;
 mod statements;
 mod symbols;
