@@ -18,15 +18,16 @@ use crate::{run, streams};
 /// A program to run, and when its run counts as failed.
 #[derive(Debug, Args)]
 pub struct CaseArguments {
-    #[command(flatten)]
-    pub oracle: OracleArguments,
-
     /// Give up after so many instructions; K, M and G stand for thousands, millions, billions
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_instructions: Option<u64>,
 
     #[command(flatten)]
     pub guest: GuestArguments,
+
+    // The last, since its heading holds for all that follows.
+    #[command(flatten)]
+    pub oracle: OracleArguments,
 }
 
 /// What is expected of the run. A crash or a failed assertion needs none of it.
