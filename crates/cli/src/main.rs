@@ -2,12 +2,15 @@
 
 mod args;
 mod atomic_file;
+mod case_arguments;
 mod dump;
+mod envelope;
 mod exit_code;
 mod fault_report;
 mod lookup;
 mod panic;
 mod run;
+mod stats;
 mod streams;
 mod view;
 mod write_back;
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Stats(arguments) => stats::stats(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {

@@ -3,14 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use linux::errno::Errno;
-use linux::fs::{Pieces, StandardStreams};
-use linux::{Config, Exit, LoadError, Process};
+use linux::fs::Pieces;
+use linux::{Exit, LoadError, Process};
 use machine::{Time, Unwatched};
+use replay::{Bytes, Case, Limits, Stdin};
 
 use crate::args::{GuestArguments, RunArguments};
 use crate::exit_code::{self, Failure};
@@ -146,40 +146,60 @@ pub fn feed(process: &mut Process, fed: &mut u64) -> anyhow::Result<()> {
 
 /// The program in its machine, before its first instruction.
 pub fn load(arguments: &GuestArguments) -> Result<Process, Failure> {
+    let (case, live) = case(arguments)?;
+    load_case(&case, live)
+}
+
+/// The same for a case; `live` says in which pieces standard input is yet to come.
+pub fn load_case(case: &Case, live: Option<Pieces>) -> Result<Process, Failure> {
+    let mut config = case.config();
+    if let Some(pieces) = live {
+        (config.stdin_open, config.stdin_pieces) = (true, pieces);
+    }
+    Process::load(&config).map_err(refused)
+}
+
+fn refused(error: LoadError) -> Failure {
+    let status = match &error {
+        LoadError::NotFound { .. } => exit_code::NOT_FOUND,
+        LoadError::NoMemory { .. } | LoadError::WorkingDirectory { .. } => exit_code::FAILED,
+        _ => exit_code::NOT_EXECUTABLE,
+    };
+    Failure::new(status, error)
+}
+
+/// The case that the command line describes. Standard input that is yet to come is not in it; then the second answer
+/// says in which pieces it comes.
+pub fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
     let name = &arguments.command[0];
-    let mut config = Config {
-        argv: arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
+    let working_directory =
+        std::env::current_dir().context("the working directory is gone").map_err(failed)?;
+    let mut case = Case {
+        argv: arguments.command.iter().map(|word| Bytes::from(word.as_os_str())).collect(),
         env: environment
             .iter()
-            .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
+            .map(|(name, value)| Bytes::from([name.as_bytes(), b"=", value.as_bytes()].concat()))
             .collect(),
-        cwd: std::env::current_dir().context("the working directory is gone").map_err(failed)?,
-        stdin_pieces: if arguments.terminal { Pieces::Lines } else { Pieces::Chunks },
-        streams: if arguments.terminal { StandardStreams::Terminal } else { StandardStreams::Pipes },
-        max_memory: arguments.max_memory,
-        max_output: arguments.max_output,
-        ..Config::new(find(name, &environment)?)
+        cwd: Bytes::from(working_directory.as_path()),
+        terminal: arguments.terminal,
+        limits: Limits { memory: arguments.max_memory, output: arguments.max_output, ..Limits::default() },
+        ..Case::new(find(name, &environment)?.as_path())
     };
     let input = Input::open(arguments.stdin.as_deref(), arguments.terminal, arguments.max_memory);
     match input.map_err(failed)? {
-        Input::File(file) => config.stdin_file = Some(file),
-        Input::Bytes(bytes) => config.stdin = Arc::new(bytes),
-        Input::Live(pieces) => (config.stdin_open, config.stdin_pieces) = (true, pieces),
+        Input::File(file) => {
+            case.stdin = Stdin::File { path: Bytes::from(file.path), offset: file.offset };
+        }
+        Input::Bytes(bytes) => case.stdin = Stdin::Bytes(Bytes::from(bytes)),
+        Input::Live(pieces) => return Ok((case, Some(pieces))),
     }
-    Process::load(&config).map_err(|error| {
-        let status = match &error {
-            LoadError::NotFound { .. } => exit_code::NOT_FOUND,
-            LoadError::NoMemory { .. } | LoadError::WorkingDirectory { .. } => exit_code::FAILED,
-            _ => exit_code::NOT_EXECUTABLE,
-        };
-        Failure::new(status, error)
-    })
+    Ok((case, None))
 }
 
 /// The host's environment in its order, with what --env says put in its place or at the end.
-fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
+pub fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for entry in &arguments.environment {
         match variables.iter_mut().find(|(name, _)| *name == entry.name) {
@@ -190,7 +210,7 @@ fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
     variables
 }
 
-fn find(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
+pub fn find(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let name = program.to_string_lossy();
     if program.is_empty() {

@@ -46,7 +46,7 @@ pub use cfg::{
 };
 pub use conditions::{Condition, ConditionId, ConditionKind};
 pub use demangle::demangle;
-pub use expressions::{EvalError, EvalErrorKind, Expression, SyntaxError, TypedValue};
+pub use expressions::{EvalError, EvalErrorKind, Expression, Prepared, SyntaxError, TypedValue};
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
 pub use names::{Allocation, Allocations, Names, NoAllocations};

@@ -119,7 +119,7 @@ pub enum Difference {
 /// An assertion that was false.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// As the debug information has it.
+    /// As the user calls it.
     pub file: String,
     pub line: u32,
     pub expression: String,
@@ -296,12 +296,19 @@ impl fmt::Display for WrongOutput {
             Channel::File(_) => format!("wrote to {}", self.channel),
         };
         match self.difference {
-            Difference::Different => write!(formatter, "{verb} {actual}, expected {expected}"),
-            Difference::Surplus => write!(formatter, "{verb} {actual} after all that was expected"),
+            Difference::Missing if self.actual == self.expected => {
+                write!(formatter, "{verb} {actual} without the end of line that was expected")
+            }
+            Difference::Surplus if self.actual == self.expected => {
+                write!(formatter, "{verb} {actual} with an end of line that was not expected")
+            }
+            Difference::Surplus if self.expected.is_empty() => {
+                write!(formatter, "{verb} {actual} after all that was expected")
+            }
             Difference::Missing if self.actual.is_empty() => {
                 write!(formatter, "{verb} no more where {expected} was expected")
             }
-            Difference::Missing => write!(formatter, "{verb} only {actual}, expected {expected}"),
+            _ => write!(formatter, "{verb} {actual}, expected {expected}"),
         }?;
         if self.line > 1 { write!(formatter, " (line {})", self.line) } else { Ok(()) }
     }
@@ -314,5 +321,30 @@ impl fmt::Display for Violation {
             write!(formatter, "{}{name} = {value}", if index == 0 { ": " } else { ", " })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(difference: Difference, actual: &str, expected: &str, text: &str) {
+        let (actual, expected) = (Bytes::from(actual), Bytes::from(expected));
+        let wrong =
+            WrongOutput { channel: Channel::Stdout, offset: 0, difference, line: 1, actual, expected };
+        assert_eq!(Failure::new(FailureKind::WrongOutput(wrong), Time(0)).to_string(), text);
+    }
+
+    #[test]
+    fn wrong_output_is_told_in_one_line() {
+        use Difference::{Different, Missing, Surplus};
+        check(Different, "a\"b", "a", "printed \"a\\\"b\", expected \"a\"");
+        check(Missing, "9.9", "9.92", "printed \"9.9\", expected \"9.92\"");
+        check(Missing, "", "9.92", "printed no more where \"9.92\" was expected");
+        check(Missing, "9", "9", "printed \"9\" without the end of line that was expected");
+        check(Surplus, "9", "9", "printed \"9\" with an end of line that was not expected");
+        check(Surplus, "3.1415", "3.14", "printed \"3.1415\", expected \"3.14\"");
+        check(Surplus, "more", "", "printed \"more\" after all that was expected");
     }
 }

@@ -5,12 +5,16 @@ use std::process::Command;
 
 use linux::signal;
 use machine::Time;
-use replay::{
-    AbortKind, Bytes, Case, Channel, Difference, Examined, Expectation, Failure, FailureKind, Outcome,
-    Subject, Verdict, examine, judge,
-};
+use replay::failure::{AbortKind, Difference, Outcome, Subject, Verdict};
+use replay::oracle::{ExamineError, Examined, judge};
+use replay::{Bytes, Case, Channel, Expectation, Failure, FailureKind};
 
 const SOURCE: &str = include_str!("programs/fails.c");
+
+fn examine(case: &Case) -> Result<Examined, ExamineError> {
+    let view = |process: &linux::Process| ::program::Program::from_memory(&process.machine.memory);
+    replay::oracle::examine(case, case.load()?, &view)
+}
 
 struct Program(PathBuf);
 
@@ -129,7 +133,7 @@ fn missing_and_surplus_output_are_told_apart() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(kind("first"), (Difference::Surplus, 5, true));
+    assert_eq!(kind("first"), (Difference::Surplus, 6, true));
     assert_eq!(kind("first\nsecond\nthird"), (Difference::Missing, 13, false));
     let silent = program.failure(&[], vec![text(Channel::Stdout, "anything")]);
     assert_eq!(silent.to_string(), "printed no more where \"anything\" was expected");

@@ -6,7 +6,7 @@ use super::numbers::{self, Basic, Number};
 use super::places::Located;
 use super::shape::{Form, Shape};
 use super::syntax::{BinaryOperator, Node, NodeKind, UnaryOperator};
-use super::{EvalError, EvalErrorKind};
+use super::{EvalError, EvalErrorKind, Known};
 use crate::program::Program;
 use crate::state::State;
 use crate::unwind::Frame;
@@ -19,7 +19,8 @@ pub(super) struct Evaluation<'a> {
     pub program: &'a Program,
     pub state: &'a State<'a>,
     pub frame: &'a Frame,
-    text: &'a str,
+    pub text: &'a str,
+    pub known: &'a Known,
 }
 
 /// What a part of an expression stands for.
@@ -35,16 +36,7 @@ pub(super) enum Operand {
     Place(Located),
 }
 
-impl<'a> Evaluation<'a> {
-    pub fn new(
-        program: &'a Program,
-        state: &'a State<'a>,
-        frame: &'a Frame,
-        text: &'a str,
-    ) -> Evaluation<'a> {
-        Evaluation { program, state, frame, text }
-    }
-
+impl Evaluation<'_> {
     pub fn part_of(&self, at: &Range<usize>) -> &str {
         self.text.get(at.clone()).unwrap_or_default()
     }
@@ -79,8 +71,8 @@ impl<'a> Evaluation<'a> {
             NodeKind::And(left, right) => Ok(truth(self.is_true(left)? && self.is_true(right)?)),
             NodeKind::Or(left, right) => Ok(truth(self.is_true(left)? || self.is_true(right)?)),
             NodeKind::Choice(condition, one, two) => {
-                let chosen = if self.is_true(condition)? { one } else { two };
-                self.value(self.operand(chosen)?, &chosen.at)
+                let (chosen, other) = if self.is_true(condition)? { (one, two) } else { (two, one) };
+                self.choice(chosen, other)
             }
             NodeKind::Cast(to, of) => {
                 let to = self.shape_of(to).map_err(|name| self.no_type(at, name))?;
@@ -112,6 +104,20 @@ impl<'a> Evaluation<'a> {
             Operand::Number(value, _) => value.is_true(),
             Operand::Pointer { address, .. } => address != 0,
             Operand::Text(_) | Operand::Place(_) => true,
+        })
+    }
+
+    /// The value of one side, in the type that both sides have in common.
+    fn choice(&self, chosen: &Node, other: &Node) -> Outcome<Operand> {
+        let value = self.value(self.operand(chosen)?, &chosen.at)?;
+        // The other side need not have a value; then nobody can tell its type.
+        let other = self.operand(other).and_then(|operand| self.value(operand, &other.at));
+        Ok(match (value, other) {
+            (Operand::Number(number, one), Ok(Operand::Number(_, two))) => {
+                let common = one.common(two);
+                Operand::Number(number.converted(common), common)
+            }
+            (value, _) => value,
         })
     }
 

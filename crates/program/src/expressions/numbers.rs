@@ -104,11 +104,10 @@ impl Number {
         }
     }
 
-    fn float(self, of: Basic) -> f64 {
-        match (self, of) {
-            (Number::Integer(value), Basic::Integer { size: 16, signed: false }) => value as u128 as f64,
-            (Number::Integer(value), _) => value as f64,
-            (Number::Float(value), _) => value,
+    fn float(self) -> f64 {
+        match self {
+            Number::Integer(value) => value as f64,
+            Number::Float(value) => value,
         }
     }
 
@@ -122,8 +121,10 @@ impl Number {
             (Number::Float(value), Basic::Integer { size, signed }) => {
                 Number::Integer(wrapped(value as i128, size, signed))
             }
-            (value, Basic::Float) => Number::Float(f64::from(value.float(Basic::LONG) as f32)),
-            (value, Basic::Double | Basic::LongDouble) => Number::Float(value.float(Basic::LONG)),
+            // At once: by way of a double it would be rounded twice.
+            (Number::Integer(value), Basic::Float) => Number::Float(f64::from(value as f32)),
+            (value, Basic::Float) => Number::Float(f64::from(value.float() as f32)),
+            (value, Basic::Double | Basic::LongDouble) => Number::Float(value.float()),
         }
     }
 }
@@ -165,7 +166,7 @@ pub(super) fn binary(
     }
     let of = left_type.common(right_type);
     if of.is_float() {
-        return floats(operator, left.float(left_type), right.float(right_type), of);
+        return floats(operator, left.converted(of).float(), right.converted(of).float(), of);
     }
     let (Number::Integer(left), Number::Integer(right)) = (left.converted(of), right.converted(of)) else {
         return Err("whole numbers are wanted here".to_owned());

@@ -70,7 +70,10 @@ impl Evaluation<'_> {
     /// The value at a place: a number or a pointer. An array is a pointer to its first element.
     pub fn load(&self, from: &Located, at: &Range<usize>) -> Outcome<Operand> {
         match self.form(&from.shape) {
-            Form::Number(basic) => Ok(Operand::Number(self.number(from, basic, at)?, basic)),
+            Form::Number(basic) => {
+                let value = self.number(from, basic, at)?;
+                Ok(Operand::Number(value, from.bits.map_or(basic, |(_, bits)| bit_field_type(basic, bits))))
+            }
             Form::Pointer(to) | Form::Reference(to) => {
                 let Number::Integer(address) = self.number(from, Basic::SIZE, at)? else {
                     return Err(self.senseless(at, "a pointer is no whole number".to_owned()));
@@ -270,6 +273,14 @@ impl Evaluation<'_> {
             let TypeKind::Record(record) = &found.kind else { return None };
             self.find_member(record, name, &inner, names, depth + 1)
         })
+    }
+}
+
+/// A bit-field whose values all fit in an int is one as soon as it is computed with.
+fn bit_field_type(basic: Basic, bits: u64) -> Basic {
+    match basic {
+        Basic::Integer { size: ..=4, signed } if bits < 32 || signed => Basic::INT,
+        other => other,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::{Exit, Process};
 use machine::{Time, Trace, Unwatched};
-use program::{EvalError, Expression, LineError, LinePlaces, Program, State, SyntaxError};
+use program::{EvalError, Expression, LineError, LinePlaces, Prepared, Program, State, SyntaxError};
 
 use crate::case::{Case, Expectation};
 use crate::failure::{Criterion, Failure, FailureKind, Subject, Violation};
@@ -21,7 +21,7 @@ pub enum AssertionError {
     #[error(transparent)]
     Line(#[from] LineError),
     #[error("`{expression}` makes no sense at {file}:{line}: {error}")]
-    Evaluation { expression: String, file: String, line: u32, error: EvalError },
+    Evaluation { expression: String, file: String, line: u32, error: Box<EvalError> },
 }
 
 /// The assertions of a case, understood.
@@ -72,35 +72,38 @@ impl Assertion {
     }
 }
 
-/// Goes through the run from `start` to where `last` is, and stops at the first instant at which an assertion is false.
-/// A line is reached when execution comes to a statement of it; nothing of the statement has been executed then.
+/// Goes through the run from `start` on, and stops at the first instant at which an assertion is false.
+/// `program` is the view of the run's end, when all of its libraries are there. A line is reached when execution comes to a statement of it; nothing of the statement has been executed then.
 pub fn check_assertions(
     case: &Case,
     assertions: &Assertions,
     start: Process,
-    last: &Process,
+    program: &Program,
 ) -> Result<Checked, AssertionError> {
     let mut checked = Checked::default();
     if assertions.0.is_empty() {
         return Ok(checked);
     }
-    // At its end a process has all of its libraries.
-    let program = Program::from_memory(&last.machine.memory);
     let places = assertions.0.iter().map(|assertion| program.find_line(&assertion.file, assertion.line));
     let places: Vec<LinePlaces> = places.collect::<Result<_, _>>()?;
+    let prepared = assertions.0.iter().map(|assertion| assertion.expression.prepared(program));
+    let prepared: Vec<Prepared<'_>> = prepared.collect();
     let mut reached = vec![false; places.len()];
     let mut failed = None;
     visit(start, case.end(), &starts(&places), &mut |process| {
         let address = process.machine.cpu.rip;
-        let here = assertions.0.iter().zip(&places).enumerate();
-        for (index, (assertion, place)) in here.filter(|(_, (_, place))| place.starts.contains(&address)) {
-            reached[index] = true;
-            match assertion.check(&program, process, place) {
+        let here = assertions.0.iter().zip(&prepared).zip(&places).zip(&mut reached);
+        for (((assertion, prepared), place), reached) in here {
+            if place.starts.binary_search(&address).is_err() {
+                continue;
+            }
+            *reached = true;
+            match assertion.check(prepared, program, process) {
                 Ok(violation) => {
                     checked.evaluated += 1;
                     checked.violation = violation;
                 }
-                Err(error) if error.is_lasting() => failed = Some(assertion.senseless(place, error)),
+                Err(error) if error.is_lasting() => failed = Some(assertion.senseless(error)),
                 Err(error) => {
                     let reason =
                         || format!("{} could not be evaluated: {error}", assertion.expression.text());
@@ -116,9 +119,9 @@ pub fn check_assertions(
     if let Some(error) = failed {
         return Err(error);
     }
-    let unreached = reached.iter().zip(&places).find(|(reached, _)| !**reached);
-    if let (Some((_, place)), None) = (unreached, &checked.violation) {
-        let reason = format!("line {} of {} was never executed", place.line, place.file);
+    let unreached = reached.iter().zip(&assertions.0).find(|(reached, _)| !**reached);
+    if let (Some((_, assertion)), None) = (unreached, &checked.violation) {
+        let reason = format!("line {} of {} was never executed", assertion.line, assertion.file);
         checked.unknown = Some(reason);
     }
     Ok(checked)
@@ -132,13 +135,13 @@ impl Assertion {
     /// The failure, if the assertion is false.
     fn check(
         &self,
+        prepared: &Prepared<'_>,
         program: &Program,
         process: &Process,
-        place: &LinePlaces,
     ) -> Result<Option<Failure>, EvalError> {
         let state = State::of(&process.machine);
         let Some(frame) = program.backtrace_of(&state, 1).frames.into_iter().next() else { return Ok(None) };
-        let value = self.expression.evaluate(program, &state, &frame)?;
+        let value = prepared.evaluate(&state, &frame)?;
         if value.truth != Some(false) {
             return Ok(None);
         }
@@ -153,19 +156,15 @@ impl Assertion {
             values.push((operand.text().to_owned(), value.text));
         }
         let expression = self.expression.text().to_owned();
-        let violation = Violation {
-            file: place.file.to_string(),
-            line: place.line,
-            expression: expression.clone(),
-            values,
-        };
+        let violation =
+            Violation { file: self.file.clone(), line: self.line, expression: expression.clone(), values };
         let kind = FailureKind::AssertViolated(violation);
         Ok(Some(Failure { criterion, property: Some(expression), ..Failure::new(kind, time) }))
     }
 
-    fn senseless(&self, place: &LinePlaces, error: EvalError) -> AssertionError {
-        let (expression, file) = (self.expression.text().to_owned(), place.file.to_string());
-        AssertionError::Evaluation { expression, file, line: place.line, error }
+    fn senseless(&self, error: EvalError) -> AssertionError {
+        let (expression, file) = (self.expression.text().to_owned(), self.file.clone());
+        AssertionError::Evaluation { expression, file, line: self.line, error: Box::new(error) }
     }
 }
 

@@ -27,12 +27,16 @@ pub(super) fn mismatch(
     } else {
         words(actual, expected, comparison)
     };
-    let is_last_break = |found: &Mismatch| {
-        !is_exact
-            && found.difference == Difference::Surplus
-            && actual.get(found.actual..).is_some_and(|rest| rest == b"\n")
-    };
-    found.filter(|found| !is_last_break(found))
+    let mut found = found?;
+    // With an end of line the text would be as expected, too; what is too much comes after it.
+    let is_break = actual.get(found.actual) == Some(&b'\n');
+    if !is_exact && found.difference == Difference::Surplus && is_break {
+        found.actual += 1;
+        if found.actual == actual.len() {
+            return None;
+        }
+    }
+    Some(found)
 }
 
 fn bytes(actual: &[u8], expected: &[u8]) -> Option<Mismatch> {
@@ -196,8 +200,8 @@ mod tests {
             assert_eq!(found(actual, "9.92", false, plain), None);
             assert_eq!(found(actual, "9.92\n", false, plain), None);
         }
-        assert_eq!(found("9.92\n\n", "9.92", false, plain), Some((Surplus, 4)));
-        assert_eq!(found("9.92\nx", "9.92", false, plain), Some((Surplus, 4)));
+        assert_eq!(found("9.92\n\n", "9.92", false, plain), Some((Surplus, 5)));
+        assert_eq!(found("9.92\nx", "9.92", false, plain), Some((Surplus, 5)));
         assert_eq!(found("9.9\n", "9.92", false, plain), Some((Different, 3)));
         assert_eq!(found("\n", "", false, plain), None);
     }

@@ -3,7 +3,7 @@
 use linux::{Exit, Process, signal};
 use machine::{Access, Fault, FaultKind, PAGE_SIZE, Time};
 
-use super::compare::{line_at, mismatch};
+use super::compare::{Mismatch, line_at, mismatch};
 use super::expected_status;
 use super::leavings::{contents, status, time_of_write};
 use super::messages::{PANIC_STATUS, abort_message};
@@ -98,7 +98,7 @@ fn property_of(fault: &Fault) -> Option<String> {
                 Access::Write => "that is written through",
                 Access::Execute => "that is called",
             };
-            match access.address < PAGE_SIZE as u64 {
+            match access.address < PAGE_SIZE {
                 true => format!("the pointer {what} is not null"),
                 false => format!("the pointer {what} leads to memory that is there"),
             }
@@ -154,6 +154,17 @@ fn why_cut_short(exit: &Exit) -> Option<String> {
     })
 }
 
+/// The line that was expected in the place of the one that is wrong.
+fn expected_line(actual: &[u8], expected: &[u8], found: &Mismatch) -> Bytes {
+    let before = found.actual.checked_sub(1).and_then(|before| actual.get(before));
+    let is_line_start = before.is_none_or(|before| *before == b'\n');
+    match found.difference {
+        // Nothing was, if what is too much begins a line.
+        Difference::Surplus if is_line_start => Bytes::default(),
+        _ => line_at(expected, found.expected).1,
+    }
+}
+
 fn wrong_output(
     case: &Case,
     process: &Process,
@@ -168,9 +179,7 @@ fn wrong_output(
     let found = mismatch(&actual, expected, is_exact, case.oracle.comparison);
     let found = match found {
         Some(found) => found,
-        None if is_absent => {
-            super::compare::Mismatch { difference: Difference::Missing, actual: 0, expected: 0 }
-        }
+        None if is_absent => Mismatch { difference: Difference::Missing, actual: 0, expected: 0 },
         None => return None,
     };
     let (line, actual_line) = line_at(&actual, found.actual);
@@ -180,7 +189,7 @@ fn wrong_output(
         difference: found.difference,
         line,
         actual: actual_line,
-        expected: line_at(expected, found.expected).1,
+        expected: expected_line(&actual, expected, &found),
     };
     let write = time_of_write(process, channel, wrong.offset);
     let time = write.unwrap_or_else(|| last_instruction(process));

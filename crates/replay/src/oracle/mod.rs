@@ -20,6 +20,7 @@ pub use reference::{ReferenceError, expect_like_reference};
 
 use linux::{LoadError, Process};
 use machine::Unwatched;
+use program::Program;
 
 use crate::case::{Case, Expectation};
 use crate::failure::{Failure, Verdict};
@@ -48,14 +49,18 @@ pub enum ExamineError {
     Command(#[from] CommandError),
 }
 
-/// Runs a case and all that its oracle needs.
-pub fn examine(case: &Case) -> Result<Examined, ExamineError> {
+/// Runs a case and all that its oracle needs. `start` is the process of the case before its first instruction, and `view` gives
+/// the static view of a process, for assertions.
+pub fn examine(
+    case: &Case,
+    mut start: Process,
+    view: &dyn Fn(&Process) -> Program,
+) -> Result<Examined, ExamineError> {
     let assertions = Assertions::of(case)?;
-    let mut process = case.load()?;
-    let start = process.fork();
+    let mut process = start.fork();
     process.run(case.end(), &mut Unwatched);
     let case = expect_like_reference(case, &process)?;
-    let checked = check_assertions(&case, &assertions, start, &process)?;
+    let checked = check_assertions(&case, &assertions, start, &view(&process))?;
     let verdict = match checked.violation {
         Some(failure) => Verdict::Failed(failure),
         None => match (judge(&case, &process), checked.unknown) {
