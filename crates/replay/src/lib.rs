@@ -2,6 +2,8 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod case;
 mod recording;
 
+pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use recording::{Recording, Segment};
