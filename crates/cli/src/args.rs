@@ -29,10 +29,21 @@ pub enum Command {
     /// instruction by instruction.
     #[command(
         verbatim_doc_comment,
-        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...",
+        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...\n       whydunit run [OPTIONS] BUNDLE",
         after_long_help = exit_code::HELP
     )]
     Run(RunArguments),
+    /// Run a program once and store the run in a file, a bundle
+    ///
+    /// The bundle holds the program, its libraries, every file that it looked at, its
+    /// arguments, environment and input. Every command takes it in place of the program,
+    /// also on another machine, and also when the original files have changed or are gone.
+    /// The exit status is 0 when the bundle was written, whatever the program's own is.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit record -o FILE [OPTIONS] -- PROGRAM [ARGS]..."
+    )]
+    Record(RecordArguments),
     /// Print an intermediate structure in a stable text form
     Dump {
         #[command(subcommand)]
@@ -58,6 +69,24 @@ pub struct RunArguments {
     /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.
     #[arg(long, value_name = "DIR")]
     pub write_back: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Where to write the bundle; a file of this name is replaced when the new one is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    pub guest: GuestArguments,
+
+    /// Stop after so many instructions; K, M and G stand for thousands, millions, billions
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub max_instructions: Option<u64>,
+
+    /// Which sources are stored, and where they are
+    #[command(flatten)]
+    pub view: ViewArguments,
 }
 
 /// The program to run and all that its run depends on.
@@ -90,7 +119,7 @@ pub struct GuestArguments {
     #[arg(long)]
     pub terminal: bool,
 
-    /// The program, looked up in PATH unless it has a slash, and its arguments
+    /// The program, looked up in PATH unless it has a slash, and its arguments; or a bundle
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub command: Vec<OsString>,
 }
@@ -197,7 +226,7 @@ pub struct ViewArguments {
 
 #[derive(Debug, Args)]
 pub struct DumpFunction {
-    /// An executable or library, looked up in PATH unless it has a slash
+    /// An executable or library, looked up in PATH unless it has a slash; or a bundle
     pub program: OsString,
     /// A function's name, mangled or as in the source, or an address in it (0x…)
     pub symbol: String,

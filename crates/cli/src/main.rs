@@ -2,11 +2,13 @@
 
 mod args;
 mod atomic_file;
+mod bundle;
 mod dump;
 mod exit_code;
 mod fault_report;
 mod lookup;
 mod panic;
+mod record;
 mod run;
 mod streams;
 mod view;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
 fn usage(error: &clap::Error) -> u8 {
     // A closed pipe is no reason to complain.
     let _ = error.print();
-    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run" || word == "record");
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => exit_code::SUCCESS,
         _ if is_run => exit_code::FAILED,

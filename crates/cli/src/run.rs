@@ -3,16 +3,17 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use linux::errno::Errno;
-use linux::fs::{Pieces, StandardStreams};
-use linux::{Config, Exit, LoadError, Process};
+use linux::fs::Pieces;
+use linux::{Exit, LoadError, Process, signal};
 use machine::{Time, Unwatched};
+use replay::{Bytes, Case, Ending, Limits, Stdin};
 
 use crate::args::{GuestArguments, RunArguments};
+use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::lookup::{self, Lookup};
@@ -31,17 +32,20 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         // At once, so that a long run is not for nothing.
         write_back::prepare(directory).map_err(failed)?;
     }
-    let mut process = load(&arguments.guest)?;
+    let Opened { mut process, case, recorded } = open(&arguments.guest)?;
     let started = Instant::now();
-    let limit = Time(arguments.max_instructions.unwrap_or(u64::MAX));
+    let limit = case.end().min(Time(arguments.max_instructions.unwrap_or(u64::MAX)));
     let exit = match drive(&mut process, limit) {
         Ok(exit) => exit,
         Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
         Err(Interrupted::Failed(error)) => return Err(failed(error)),
     };
     let seconds = started.elapsed().as_secs_f64();
-    let name = arguments.guest.command[0].to_string_lossy();
-    if let Some(report) = fault_report::report(&process.machine, &exit, &name, streams::coloured()) {
+    if let Some(recorded) = recorded {
+        bundle::verify(&recorded, &process, &exit);
+    }
+    let name = case.argv.first().unwrap_or(&case.program).to_string();
+    if let Some(report) = fault_report::report(&process, &exit, &name, streams::coloured()) {
         streams::tell(&report);
     }
     if let Some(directory) = &arguments.write_back {
@@ -94,7 +98,7 @@ fn status(exit: &Exit) -> u8 {
 }
 
 /// Why a run was given up.
-enum Interrupted {
+pub enum Interrupted {
     BrokenPipe,
     Failed(anyhow::Error),
 }
@@ -109,7 +113,7 @@ impl From<OutputError> for Interrupted {
 }
 
 /// Runs to the end, or to the limit, which is told as [`Exit::Until`].
-fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
+pub fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
     let mut output = PassThrough::default();
     let mut warned = 0;
     let mut input = 0u64;
@@ -144,38 +148,86 @@ pub fn feed(process: &mut Process, fed: &mut u64) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A program in its machine, before its first instruction.
+pub struct Opened {
+    pub process: Process,
+    pub case: Case,
+    /// How the run ends, if it comes from a bundle.
+    pub recorded: Option<Ending>,
+}
+
 /// The program in its machine, before its first instruction.
 pub fn load(arguments: &GuestArguments) -> Result<Process, Failure> {
+    open(arguments).map(|opened| opened.process)
+}
+
+/// The same with the case that it is: from the command line, or from the bundle that was given in the program's place.
+pub fn open(arguments: &GuestArguments) -> Result<Opened, Failure> {
+    if let Some(bundle) = bundle::given(arguments)? {
+        let process = bundle.load().map_err(refused)?;
+        return Ok(Opened { process, case: bundle.case, recorded: Some(bundle.ending) });
+    }
+    let (case, live) = case(arguments)?;
+    let mut config = case.config();
+    if let Some(pieces) = live {
+        (config.stdin_open, config.stdin_pieces) = (true, pieces);
+    }
+    let process = Process::load(&config).map_err(refused)?;
+    Ok(Opened { process, case, recorded: None })
+}
+
+fn refused(error: LoadError) -> Failure {
+    let status = match &error {
+        LoadError::NotFound { .. } => exit_code::NOT_FOUND,
+        LoadError::NoMemory { .. } | LoadError::WorkingDirectory { .. } => exit_code::FAILED,
+        _ => exit_code::NOT_EXECUTABLE,
+    };
+    Failure::new(status, error)
+}
+
+/// The case that the command line describes. Standard input that is yet to come is not in it; then the second answer
+/// says in which pieces it comes.
+fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
     let name = &arguments.command[0];
-    let mut config = Config {
-        argv: arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
+    let working_directory =
+        std::env::current_dir().context("the working directory is gone").map_err(failed)?;
+    let mut case = Case {
+        argv: arguments.command.iter().map(|word| Bytes::from(word.as_os_str())).collect(),
         env: environment
             .iter()
-            .map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat())
+            .map(|(name, value)| Bytes::from([name.as_bytes(), b"=", value.as_bytes()].concat()))
             .collect(),
-        cwd: std::env::current_dir().context("the working directory is gone").map_err(failed)?,
-        stdin_pieces: if arguments.terminal { Pieces::Lines } else { Pieces::Chunks },
-        streams: if arguments.terminal { StandardStreams::Terminal } else { StandardStreams::Pipes },
-        max_memory: arguments.max_memory,
-        max_output: arguments.max_output,
-        ..Config::new(find(name, &environment)?)
+        cwd: Bytes::from(working_directory.as_path()),
+        terminal: arguments.terminal,
+        limits: Limits { memory: arguments.max_memory, output: arguments.max_output, ..Limits::default() },
+        ..Case::new(find(name, &environment)?.as_path())
     };
     let input = Input::open(arguments.stdin.as_deref(), arguments.terminal, arguments.max_memory);
     match input.map_err(failed)? {
-        Input::File(file) => config.stdin_file = Some(file),
-        Input::Bytes(bytes) => config.stdin = Arc::new(bytes),
-        Input::Live(pieces) => (config.stdin_open, config.stdin_pieces) = (true, pieces),
+        Input::File(file) => {
+            case.stdin = Stdin::File { path: Bytes::from(file.path), offset: file.offset };
+        }
+        Input::Bytes(bytes) => case.stdin = Stdin::Bytes(Bytes::from(bytes)),
+        Input::Live(pieces) => return Ok((case, Some(pieces))),
     }
-    Process::load(&config).map_err(|error| {
-        let status = match &error {
-            LoadError::NotFound { .. } => exit_code::NOT_FOUND,
-            LoadError::NoMemory { .. } | LoadError::WorkingDirectory { .. } => exit_code::FAILED,
-            _ => exit_code::NOT_EXECUTABLE,
-        };
-        Failure::new(status, error)
-    })
+    Ok((case, None))
+}
+
+/// How a run ended, as in "the program exited with status 1".
+pub fn ending(exit: &Exit) -> String {
+    match exit {
+        Exit::Exited(status) => format!("exited with status {status}"),
+        Exit::Killed { signal, .. } => format!("was killed by {}", signal::name(*signal)),
+        Exit::Unsupported(instruction) => {
+            format!("stopped at an unsupported instruction, {}", instruction.text)
+        }
+        Exit::OutOfMemory { .. } => "stopped at the limit of --max-memory".to_owned(),
+        Exit::TooMuchOutput { .. } => "stopped at the limit of --max-output".to_owned(),
+        Exit::Deadlock { call } => format!("stopped in {call}, waiting for ever"),
+        Exit::Until | Exit::Input => "stopped".to_owned(),
+    }
 }
 
 /// The host's environment in its order, with what --env says put in its place or at the end.

@@ -2,8 +2,10 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod bundle;
 mod case;
 mod recording;
 
+pub use bundle::{Bundle, BundleError, Ending, Verdict, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use recording::{Recording, Segment};

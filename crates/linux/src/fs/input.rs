@@ -103,6 +103,11 @@ impl FileSystem {
         &self.input.bytes
     }
 
+    /// Where reads of it end.
+    pub fn input_pieces(&self) -> Pieces {
+        self.input.pieces
+    }
+
     /// More of standard input: a whole piece, or the last part of it. Nothing is its end.
     pub fn feed_input(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
