@@ -44,6 +44,12 @@ pub fn given(arguments: &GuestArguments) -> Result<Option<Bundle>, Failure> {
             )));
         }
     }
+    for command in &bundle.commands {
+        streams::tell(&format!(
+            "whydunit: warning: {told} was judged by the command `{}`, which is not run; give it again if you trust it\n",
+            streams::printable(&command.to_string())
+        ));
+    }
     Ok(Some(bundle))
 }
 
@@ -51,7 +57,7 @@ pub fn given(arguments: &GuestArguments) -> Result<Option<Bundle>, Failure> {
 pub fn find(name: &OsStr) -> Result<Option<Bundle>, Failure> {
     let path = Path::new(name);
     let Some(mut file) = open(path) else { return Ok(None) };
-    let read = || -> Result<Bundle> {
+    let mut read = || -> Result<Bundle> {
         let told = || format!("{} cannot be read", path.display());
         let length = file.metadata().with_context(told)?.len();
         anyhow::ensure!(length <= LARGEST, "{}: it is too large", told());
@@ -59,7 +65,6 @@ pub fn find(name: &OsStr) -> Result<Option<Bundle>, Failure> {
         file.by_ref().take(LARGEST).read_to_end(&mut bytes).with_context(told)?;
         Bundle::read(&bytes).map_err(|error| anyhow!("{} {error}", path.display()))
     };
-    let mut read = read;
     read().map(Some).map_err(|error| Failure::new(exit_code::NOT_EXECUTABLE, error))
 }
 

@@ -6,6 +6,6 @@ mod bundle;
 mod case;
 mod recording;
 
-pub use bundle::{Bundle, BundleError, Ending, Verdict, files_of, is_bundle};
+pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use recording::{Recording, Segment};

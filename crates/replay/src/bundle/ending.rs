@@ -10,13 +10,13 @@ pub struct Ending {
     pub time: u64,
     /// A hash of the last state.
     pub state: u64,
-    pub verdict: Verdict,
+    pub kind: EndKind,
 }
 
 /// Why a run was over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum EndKind {
     Exited(i32),
     Killed(i32),
     /// By an instruction that whydunit does not support.
@@ -31,20 +31,20 @@ pub enum Verdict {
 
 impl Ending {
     pub fn of(process: &Process, exit: &Exit) -> Ending {
-        Ending { time: process.machine.time.0, state: process.state_hash(), verdict: Verdict::of(exit) }
+        Ending { time: process.machine.time.0, state: process.state_hash(), kind: EndKind::of(exit) }
     }
 }
 
-impl Verdict {
-    fn of(exit: &Exit) -> Verdict {
+impl EndKind {
+    fn of(exit: &Exit) -> EndKind {
         match exit {
-            Exit::Until | Exit::Input => Verdict::Stopped,
-            Exit::Exited(status) => Verdict::Exited(*status),
-            Exit::Killed { signal, .. } => Verdict::Killed(*signal),
-            Exit::Unsupported(instruction) => Verdict::Unsupported(instruction.text.clone()),
-            Exit::OutOfMemory { .. } => Verdict::OutOfMemory,
-            Exit::TooMuchOutput { .. } => Verdict::TooMuchOutput,
-            Exit::Deadlock { call } => Verdict::Deadlock((*call).to_owned()),
+            Exit::Until | Exit::Input => EndKind::Stopped,
+            Exit::Exited(status) => EndKind::Exited(*status),
+            Exit::Killed { signal, .. } => EndKind::Killed(*signal),
+            Exit::Unsupported(instruction) => EndKind::Unsupported(instruction.text.clone()),
+            Exit::OutOfMemory { .. } => EndKind::OutOfMemory,
+            Exit::TooMuchOutput { .. } => EndKind::TooMuchOutput,
+            Exit::Deadlock { call } => EndKind::Deadlock((*call).to_owned()),
         }
     }
 }

@@ -17,12 +17,12 @@ use linux::fs::{Capsule, Pieces};
 use linux::{Config, Exit, LoadError, Process};
 use program::{Scope, SourceMap};
 
-pub use ending::{Ending, Verdict};
+pub use ending::{EndKind, Ending};
 pub use error::BundleError;
 pub use files::files_of;
 pub use format::{VERSION, is_bundle};
 
-use crate::case::{Bytes, Case, Stdin};
+use crate::case::{Bytes, Case, Expectation, Stdin};
 use format::Packer;
 use manifest::{Manifest, World};
 
@@ -36,6 +36,9 @@ pub struct Bundle {
     pub ending: Ending,
     /// What the run saw of its host, and what explains it.
     pub capsule: Arc<Capsule>,
+    /// Commands of the host's shell that were part of the oracle. They are not in the case of a bundle that was read: who
+    /// made it would otherwise run commands on the machine of who looks at it.
+    pub commands: Vec<Bytes>,
     /// Which whydunit wrote it.
     pub made_by: String,
 }
@@ -58,6 +61,7 @@ impl Bundle {
             input_by_lines: files.input_pieces() == Pieces::Lines,
             ending: Ending::of(process, exit),
             capsule: Arc::new(capsule),
+            commands: Vec::new(),
             made_by: concat!("whydunit ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -105,6 +109,7 @@ impl Bundle {
         let contents = opened.unpack(&manifest.packed, name)?;
         let capsule = Arc::new(manifest.files.capsule(&contents)?);
         let mut case = manifest.case;
+        let commands = take_commands(&mut case);
         if let Some(number) = manifest.stdin {
             let content = contents
                 .get(number)
@@ -116,7 +121,20 @@ impl Bundle {
             input_by_lines: manifest.input_by_lines,
             ending: manifest.ending,
             capsule,
+            commands,
             made_by: manifest.made_by,
         })
     }
+}
+
+fn take_commands(case: &mut Case) -> Vec<Bytes> {
+    let mut commands = Vec::new();
+    case.oracle.expectations.retain(|expectation| match expectation {
+        Expectation::Command(command) => {
+            commands.push(command.clone());
+            false
+        }
+        _ => true,
+    });
+    commands
 }

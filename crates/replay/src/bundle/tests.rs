@@ -68,8 +68,9 @@ fn small() -> Bundle {
     Bundle {
         case,
         input_by_lines: true,
-        ending: Ending { time: 17, state: u64::MAX, verdict: Verdict::Killed(11) },
+        ending: Ending { time: 17, state: u64::MAX, kind: EndKind::Killed(11) },
         capsule: Arc::new(capsule),
+        commands: Vec::new(),
         made_by: "a test".to_owned(),
     }
 }
@@ -96,6 +97,16 @@ fn what_is_written_is_read_whatever_bytes_it_has() {
     assert_eq!(again.capsule, bundle.capsule);
     assert_eq!((again.ending, again.input_by_lines), (bundle.ending, bundle.input_by_lines));
     assert!(is_bundle(&file) && !is_bundle(b"\x7fELF"));
+}
+
+#[test]
+fn a_command_of_the_host_does_not_come_back_as_part_of_the_case() {
+    let mut bundle = small();
+    let command = Bytes::from("rm -rf ~");
+    bundle.case.oracle.expectations = vec![Expectation::Exit(3), Expectation::Command(command.clone())];
+    let again = Bundle::read(&written(&bundle)).unwrap();
+    assert_eq!(again.case.oracle.expectations, [Expectation::Exit(3)]);
+    assert_eq!(again.commands, [command]);
 }
 
 #[test]
@@ -232,7 +243,7 @@ fn a_replay_is_the_same_run_and_asks_for_nothing_else() {
         shell("read a; echo $a; for f in /etc/*; do test -e $f.none || echo $f; done; cd /nowhere; exit 7");
     case.stdin = Stdin::Bytes(Bytes::from("input\n"));
     let bundle = recorded(case);
-    assert_eq!(bundle.ending.verdict, Verdict::Exited(7));
+    assert_eq!(bundle.ending.kind, EndKind::Exited(7));
     let bundle = Bundle::read(&written(&bundle)).unwrap();
     let mut process = bundle.load().unwrap();
     let exit = process.run(bundle.case.end(), &mut Unwatched);
