@@ -201,6 +201,30 @@ fn a_crash_is_explained_from_the_bundle_and_not_from_this_machine() {
     assert!(elsewhere.path().join("x.core").exists());
 }
 
+/// Crashes in a function of its own.
+const CRASH: &str = "int main(void) {\n    int *p = 0;\n    return *p; /* here */\n}\n";
+
+#[test]
+fn separate_debug_files_and_sources_that_were_moved_come_along() {
+    let scratch = Scratch::new("bundle-debug");
+    let elsewhere = Scratch::new("bundle-debug-elsewhere");
+    scratch.compile("crash", CRASH, &["-fdebug-prefix-map=.=/build", "-fdebug-prefix-map=/=/build/"]);
+    let script = "set -e; objcopy --only-keep-debug crash crash.debug; strip crash; \
+                  objcopy --add-gnu-debuglink=crash.debug crash; mkdir moved; mv crash.c moved";
+    let made = Command::new("sh").current_dir(scratch.path()).args(["-c", script]).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let place = scratch.path().to_str().unwrap();
+    let map = format!("/build{place}={place}/moved");
+    let bundle = elsewhere.path().join("run.wdb");
+    let words = ["record", "-o", bundle.to_str().unwrap(), "--source-map", &map, "--", "./crash"];
+    let recorded = scratch.whydunit(&words);
+    assert_eq!(recorded.status, 0, "{}", recorded.stderr);
+    fs::remove_dir_all(scratch.path()).unwrap();
+    let replayed = replay(&elsewhere, &["run", "run.wdb"]);
+    assert!(replayed.stderr.contains("crash.c:3"), "{}", replayed.stderr);
+    assert!(replayed.stderr.contains("return *p; /* here */"), "{}", replayed.stderr);
+}
+
 #[test]
 fn input_that_was_fed_is_kept_as_far_as_it_was_read() {
     let scratch = Scratch::new("bundle-fed");
