@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use program::{Scope, ScopeError, SourceMap, SourceMapError};
 
+use crate::case_arguments::CaseArguments;
 use crate::exit_code;
 
 /// Answers why a run failed, by running the program again in a deterministic machine.
@@ -43,12 +44,36 @@ pub enum Command {
         verbatim_doc_comment,
         override_usage = "whydunit record -o FILE [OPTIONS] -- PROGRAM [ARGS]..."
     )]
-    Record(RecordArguments),
+    Record(Box<RecordArguments>),
+    /// Run a case and print its figures: instructions, system calls, memory, output, and the verdict
+    ///
+    /// The program's own output is not shown. The exit status is 0 whenever the case could
+    /// be run and judged, whatever the verdict is.
+    #[command(verbatim_doc_comment, override_usage = "whydunit stats [OPTIONS] -- PROGRAM [ARGS]...")]
+    Stats(Box<StatsArguments>),
     /// Print an intermediate structure in a stable text form
     Dump {
         #[command(subcommand)]
         what: Dump,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct StatsArguments {
+    /// How the answer is written: for people, or for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Args)]
@@ -77,16 +102,12 @@ pub struct RecordArguments {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
-    #[command(flatten)]
-    pub guest: GuestArguments,
-
-    /// Stop after so many instructions; K, M and G stand for thousands, millions, billions
-    #[arg(long, value_name = "N", value_parser = count)]
-    pub max_instructions: Option<u64>,
-
     /// Which sources are stored, and where they are
     #[command(flatten)]
     pub view: ViewArguments,
+
+    #[command(flatten)]
+    pub case: CaseArguments,
 }
 
 /// The program to run and all that its run depends on.
@@ -277,7 +298,7 @@ fn size(text: &str) -> Result<u64, String> {
     number(text, 1024).ok_or_else(|| "a size is a number of bytes, as in 65536, 64K, 512M or 4G".to_owned())
 }
 
-fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     number(text, 1000).ok_or_else(|| "a count is a number, as in 250000, 250K, 5M or 2G".to_owned())
 }
 

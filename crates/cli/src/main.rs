@@ -3,13 +3,16 @@
 mod args;
 mod atomic_file;
 mod bundle;
+mod case_arguments;
 mod dump;
+mod envelope;
 mod exit_code;
 mod fault_report;
 mod lookup;
 mod panic;
 mod record;
 mod run;
+mod stats;
 mod streams;
 mod view;
 mod write_back;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Record(arguments) => record::record(&arguments),
+        Command::Stats(arguments) => stats::stats(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {

@@ -163,17 +163,28 @@ pub fn load(arguments: &GuestArguments) -> Result<Process, Failure> {
 
 /// The same with the case that it is: from the command line, or from the bundle that was given in the program's place.
 pub fn open(arguments: &GuestArguments) -> Result<Opened, Failure> {
-    if let Some(bundle) = bundle::given(arguments)? {
-        let process = bundle.load().map_err(refused)?;
-        return Ok(Opened { process, case: bundle.case, recorded: Some(bundle.ending) });
+    if let Some(opened) = open_bundle(arguments)? {
+        return Ok(opened);
     }
     let (case, live) = case(arguments)?;
+    let process = load_case(&case, live)?;
+    Ok(Opened { process, case, recorded: None })
+}
+
+/// The same if a bundle was given.
+pub fn open_bundle(arguments: &GuestArguments) -> Result<Option<Opened>, Failure> {
+    let Some(bundle) = bundle::given(arguments)? else { return Ok(None) };
+    let process = bundle.load().map_err(refused)?;
+    Ok(Some(Opened { process, case: bundle.case, recorded: Some(bundle.ending) }))
+}
+
+/// The process of a case; `live` says in which pieces standard input is yet to come.
+pub fn load_case(case: &Case, live: Option<Pieces>) -> Result<Process, Failure> {
     let mut config = case.config();
     if let Some(pieces) = live {
         (config.stdin_open, config.stdin_pieces) = (true, pieces);
     }
-    let process = Process::load(&config).map_err(refused)?;
-    Ok(Opened { process, case, recorded: None })
+    Process::load(&config).map_err(refused)
 }
 
 fn refused(error: LoadError) -> Failure {
@@ -187,7 +198,7 @@ fn refused(error: LoadError) -> Failure {
 
 /// The case that the command line describes. Standard input that is yet to come is not in it; then the second answer
 /// says in which pieces it comes.
-fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failure> {
+pub fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failure> {
     let failed = |error| Failure::new(exit_code::FAILED, error);
     let environment = environment(arguments);
     let name = &arguments.command[0];
@@ -231,7 +242,7 @@ pub fn ending(exit: &Exit) -> String {
 }
 
 /// The host's environment in its order, with what --env says put in its place or at the end.
-fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
+pub fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for entry in &arguments.environment {
         match variables.iter_mut().find(|(name, _)| *name == entry.name) {
@@ -242,7 +253,7 @@ fn environment(arguments: &GuestArguments) -> Vec<(OsString, OsString)> {
     variables
 }
 
-fn find(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
+pub fn find(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
     let name = program.to_string_lossy();
     if program.is_empty() {

@@ -130,6 +130,15 @@ fn is_virtual(path: &Path) -> bool {
     ["/dev", "/proc", "/sys"].iter().any(|directory| path.starts_with(directory))
 }
 
+/// All of standard input that is still to come. Whoever is to type it is told so.
+pub fn rest_of_input(limit: u64) -> Result<Vec<u8>> {
+    let stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        tell("whydunit: the program reads standard input; type all of it, and Ctrl-D at its end\n");
+    }
+    read_all(stdin, limit).context("standard input cannot be read")
+}
+
 fn read_all(from: impl Read, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -8,6 +8,7 @@ use object::elf::{STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 
 use crate::demangle::{demangle, without_parameters};
+use crate::near::edit_distance;
 use crate::object_file::{ObjectFile, parse, range_within};
 
 /// So many symbols before an address are asked whether they reach it.
@@ -219,24 +220,6 @@ fn close_names(objects: &[(&ObjectFile, u64)], wanted: &str) -> Vec<String> {
     close.sort();
     close.dedup();
     close.into_iter().take(MOST_SUGGESTED).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's distance; anything above `most` may be returned as `most + 1`.
-fn edit_distance(a: &str, b: &str, most: usize) -> usize {
-    if a.len().abs_diff(b.len()) > most {
-        return most + 1;
-    }
-    let b: Vec<u8> = b.bytes().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Adds the symbols of .symtab or .dynsym; returns whether there were any.

@@ -4,8 +4,13 @@
 
 mod bundle;
 mod case;
+pub mod failure;
+pub mod oracle;
 mod recording;
+mod statistics;
 
 pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
+pub use failure::{Failure, FailureKind};
 pub use recording::{Recording, Segment};
+pub use statistics::Statistics;

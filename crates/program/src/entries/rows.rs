@@ -78,6 +78,12 @@ impl LineRows {
 }
 
 impl Debug<'_> {
+    /// Address, file and line of each row of a unit that has code.
+    pub fn lines(self, unit: u32) -> impl Iterator<Item = (u64, u64, u32)> {
+        let rows = self.rows(unit).map(|rows| rows.rows.as_slice()).unwrap_or_default();
+        rows.iter().filter(|row| !row.is_end).map(|row| (row.address, row.file, row.line))
+    }
+
     /// The source position of an instruction.
     pub fn position(self, unit: u32, address: u64) -> Option<Position> {
         let parsed = self.unit(unit)?;

@@ -39,6 +39,13 @@ impl SourceFile {
         matches!(self.language, Some(Language::C | Language::Cpp))
     }
 
+    /// How many lines there are.
+    pub fn lines(&self) -> u32 {
+        let last_is_empty = self.content.is_empty() || self.content.ends_with(b"\n");
+        let lines = self.line_starts.len() - usize::from(last_is_empty);
+        u32::try_from(lines).unwrap_or(u32::MAX)
+    }
+
     /// Where in the text a line is, without its line break. Lines count from 1.
     pub fn line(&self, line: u32) -> Option<Range<usize>> {
         let index = usize::try_from(line).ok()?.checked_sub(1)?;

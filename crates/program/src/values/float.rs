@@ -11,7 +11,7 @@ enum Number {
 /// The text of a little-endian float of 4, 8, 10, 12 or 16 bytes; `None` for other sizes. Those of more than 8 bytes
 /// are in the processor's 80-bit format, or all of their bits count when `is_quadruple`. So many digits are shown that
 /// no two numbers look alike.
-pub(super) fn text(bytes: &[u8], is_quadruple: bool) -> Option<String> {
+pub(crate) fn text(bytes: &[u8], is_quadruple: bool) -> Option<String> {
     let word = |range: std::ops::Range<usize>| {
         let part = bytes.get(range)?;
         Some(part.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte)))

@@ -9,8 +9,10 @@ mod scalar;
 mod string;
 mod tree;
 
-pub(crate) use contents::{Contents, NoContents};
+pub(crate) use contents::{Contents, Missing, NoContents};
+pub(crate) use float::text as float_text;
 pub(crate) use print::Printer;
+pub(crate) use scalar::integer;
 pub(crate) use tree::Builder;
 pub use tree::{Field, Value, ValueKind};
 

@@ -7,7 +7,7 @@ use super::{Contents, Printer};
 use crate::types::{Encoding, Enumerator, Indirection, Language, Type, TypeId, TypeKind, Types};
 
 /// An integer of up to 16 bytes.
-pub(super) fn integer(bytes: &[u8], is_signed: bool) -> Option<i128> {
+pub(crate) fn integer(bytes: &[u8], is_signed: bool) -> Option<i128> {
     let mut wide = [0u8; 16];
     wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
     let value = i128::from_le_bytes(wide);
