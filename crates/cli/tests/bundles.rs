@@ -225,6 +225,63 @@ fn separate_debug_files_and_sources_that_were_moved_come_along() {
     assert!(replayed.stderr.contains("return *p; /* here */"), "{}", replayed.stderr);
 }
 
+/// Adds one too many, or not.
+const SUM: &str = "#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv) {\n    \
+                   int sum = EXTRA;\n    while (argc > 1)\n        sum += atoi(argv[--argc]);\n    \
+                   printf(\"%d\\n\", sum);\n    return 0;\n}\n";
+
+#[test]
+fn what_is_expected_is_in_the_bundle_and_needs_no_reference_any_more() {
+    let scratch = Scratch::new("bundle-oracle");
+    let elsewhere = Scratch::new("bundle-oracle-elsewhere");
+    scratch.compile("right", SUM, &["-DEXTRA=0"]);
+    scratch.compile("sum", SUM, &["-DEXTRA=1"]);
+    let bundle = |name: &str| elsewhere.path().join(name).to_str().unwrap().to_owned();
+    for (name, option, value) in [
+        ("text.wdb", "--expect-stdout", "5"),
+        ("like.wdb", "--reference", "./right"),
+        ("none.wdb", "--expect-exit", "0"),
+    ] {
+        let recorded =
+            scratch.whydunit(&["record", "-o", &bundle(name), option, value, "--", "./sum", "2", "3"]);
+        assert_eq!((recorded.status, recorded.stdout.as_str()), (0, "6\n"), "{}", recorded.stderr);
+    }
+    fs::remove_dir_all(scratch.path()).unwrap();
+    let stats = |words: &[&str]| {
+        let ran = replay(&elsewhere, &[&["stats"], words].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    for name in ["text.wdb", "like.wdb"] {
+        let told = stats(&[name]);
+        assert!(told.contains("FAILED: ./sum") && told.contains('5') && told.contains('6'), "{told}");
+    }
+    assert!(stats(&["none.wdb"]).contains("did not fail"));
+    // What is said now counts in the place of what was said then.
+    assert!(stats(&["--expect-stdout", "6", "text.wdb"]).contains("did not fail"));
+    // Lines and variables are found in the bundle.
+    let told = stats(&["--assert", "sum.c:6: sum < 4", "none.wdb"]);
+    assert!(told.contains("FAILED") && told.contains("sum < 4"), "{told}");
+    let refused = replay(&elsewhere, &["stats", "--reference", "/bin/true", "none.wdb"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("give it to `whydunit record`"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_bundle_runs_no_command_of_its_maker() {
+    let scratch = Scratch::new("bundle-command");
+    let command = format!("touch {}/trace; exit 1", scratch.path().display());
+    let recorded = scratch.whydunit(&["record", "-o", "run.wdb", "--oracle", &command, "--", "true"]);
+    assert_eq!(recorded.status, 0, "{}", recorded.stderr);
+    let ran = scratch.whydunit(&["stats", "run.wdb"]);
+    assert!(ran.stdout.contains("did not fail"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("which is not run; give it again if you trust it"), "{}", ran.stderr);
+    assert!(!scratch.path().join("trace").exists());
+    let ran = scratch.whydunit(&["stats", "--oracle", &command, "run.wdb"]);
+    assert!(ran.stdout.contains("FAILED"), "{}", ran.stdout);
+    assert!(scratch.path().join("trace").exists());
+}
+
 #[test]
 fn input_that_was_fed_is_kept_as_far_as_it_was_read() {
     let scratch = Scratch::new("bundle-fed");
