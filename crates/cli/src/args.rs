@@ -30,10 +30,21 @@ pub enum Command {
     /// instruction by instruction.
     #[command(
         verbatim_doc_comment,
-        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...",
+        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...\n       whydunit run [OPTIONS] BUNDLE",
         after_long_help = exit_code::HELP
     )]
     Run(RunArguments),
+    /// Run a program once and store the run in a file, a bundle
+    ///
+    /// The bundle holds the program, its libraries, every file that it looked at, its
+    /// arguments, environment and input. Every command takes it in place of the program,
+    /// also on another machine, and also when the original files have changed or are gone.
+    /// The exit status is 0 when the bundle was written, whatever the program's own is.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit record -o FILE [OPTIONS] -- PROGRAM [ARGS]..."
+    )]
+    Record(Box<RecordArguments>),
     /// Run a case and print its figures: instructions, system calls, memory, output, and the verdict
     ///
     /// The program's own output is not shown. The exit status is 0 whenever the case could
@@ -85,6 +96,20 @@ pub struct RunArguments {
     pub write_back: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Where to write the bundle; a file of this name is replaced when the new one is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Which sources are stored, and where they are
+    #[command(flatten)]
+    pub view: ViewArguments,
+
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
 /// The program to run and all that its run depends on.
 #[derive(Debug, Args)]
 pub struct GuestArguments {
@@ -115,7 +140,7 @@ pub struct GuestArguments {
     #[arg(long)]
     pub terminal: bool,
 
-    /// The program, looked up in PATH unless it has a slash, and its arguments
+    /// The program, looked up in PATH unless it has a slash, and its arguments; or a bundle
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub command: Vec<OsString>,
 }
@@ -222,7 +247,7 @@ pub struct ViewArguments {
 
 #[derive(Debug, Args)]
 pub struct DumpFunction {
-    /// An executable or library, looked up in PATH unless it has a slash
+    /// An executable or library, looked up in PATH unless it has a slash; or a bundle
     pub program: OsString,
     /// A function's name, mangled or as in the source, or an address in it (0x…)
     pub symbol: String,

@@ -2,6 +2,7 @@
 
 mod args;
 mod atomic_file;
+mod bundle;
 mod case_arguments;
 mod dump;
 mod envelope;
@@ -9,6 +10,7 @@ mod exit_code;
 mod fault_report;
 mod lookup;
 mod panic;
+mod record;
 mod run;
 mod stats;
 mod streams;
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
         Command::Stats(arguments) => stats::stats(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
 fn usage(error: &clap::Error) -> u8 {
     // A closed pipe is no reason to complain.
     let _ = error.print();
-    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run" || word == "record");
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => exit_code::SUCCESS,
         _ if is_run => exit_code::FAILED,

@@ -52,7 +52,7 @@ pub use mapping::Mapping;
 pub use names::{Allocation, Allocations, Names, NoAllocations};
 pub use places::{LineError, LinePlaces};
 pub use program::{Function, Location, Program};
-pub use read_file::read_file;
+pub use read_file::{FileReader, Files, HostFiles, read_file};
 pub use scope::{Scope, ScopeError, Trust, TrustReason};
 pub use source::{Clause, SourceMap, SourceMapError, Warning};
 pub use state::State;

@@ -2,23 +2,25 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod bundle;
 mod case;
 mod dependence;
 mod diversion;
-mod events;
+pub mod events;
 pub mod failure;
 mod flow;
 pub mod oracle;
 mod recording;
 mod statistics;
 
+pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
     Backward, Bounds, Cell, Code, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId, Tried,
     Unseen, Use, Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
-pub use events::{Ending, MemoryAccess, RegisterSet, Shape, Shapes, accesses};
+pub use events::{MemoryAccess, RegisterSet, Shape, Shapes, accesses};
 pub use failure::{Failure, FailureKind};
 pub use flow::{Flow, FunctionFlow};
 pub use recording::{Options, Recording, Segment};

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, anyhow};
 use program::{Program, read_file};
 
 use crate::args::{Dump, DumpFunction};
+use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::lookup::{self, Lookup};
 
@@ -44,6 +45,9 @@ fn open(arguments: &DumpFunction) -> Result<Asked> {
 }
 
 fn open_program(program: &OsStr) -> Result<Program> {
+    if let Some(bundle) = bundle::find(program).map_err(|failure| failure.error)? {
+        return bundle::program(&bundle);
+    }
     let path = find(program)?;
     let content = read_file(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     Program::from_object(&path.to_string_lossy(), content, 0)
