@@ -5,6 +5,7 @@
 mod diversion;
 mod events;
 mod flow;
+pub mod index;
 mod recording;
 
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
