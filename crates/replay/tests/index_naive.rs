@@ -11,7 +11,7 @@ use lift::{Op, Reg};
 use machine::{Cpu, Observer, Time, Unwatched};
 use program::conditions::{Exit, MemberKind, Step};
 use program::{Condition, ConditionKind, Program, Scope, Trust};
-use replay::index::{Index, Indexer, Region, Side, keys_of_one};
+use replay::index::{Aligned, Alignment, Index, Indexer, Region, Side, keys_of_one};
 use replay::{Flow, FunctionFlow, Recording};
 
 /// A region of the naive tree. Each decision opens one, inside of all that are open.
@@ -286,4 +286,55 @@ fn the_walk_finds_the_regions_that_the_whole_tree_has() {
 #[test]
 fn the_walk_finds_them_in_optimised_code() {
     compare("naive-optimised", STRUCTURES, &["-O1", "-fno-inline", "-fno-optimize-sibling-calls"]);
+}
+
+/// The indices of the statement instances of a run, by the time when they begin.
+fn indices(program: &Program, process: &mut linux::Process) -> HashMap<Time, Index> {
+    let (flow, scope) = (Flow::new(program), Scope::default());
+    let mut recording = Recording::make(process.fork(), Time(u64::MAX));
+    let mut walk = Indexer::new(&flow, &scope, keys_of_one(program));
+    let mut found = HashMap::new();
+    let end = recording.end();
+    recording.forward(Time(0)..end, |segment| {
+        walk.follow_indices(segment.trace, segment.before, |time, index| {
+            found.insert(time, index);
+        });
+        true
+    });
+    found
+}
+
+#[test]
+fn two_runs_are_aligned_exactly_where_their_indices_are_the_same() {
+    let scratch = Scratch::new("naive-align");
+    let program = scratch.compile("program", STRUCTURES, &["-O0"]);
+    let (mut left, mut right) = (load(&program, &["7"]), load(&program, &["11"]));
+    let mut ended = left.fork();
+    ended.run(Time(u64::MAX), &mut Unwatched);
+    let program = view(&ended);
+    let (lefts, rights) = (indices(&program, &mut left), indices(&program, &mut right));
+    let (flow, scope, keys) = (Flow::new(&program), Scope::default(), keys_of_one(&program));
+    let indexer = || Indexer::new(&flow, &scope, keys.clone());
+    let (mut pairs, mut alone) = (0, 0);
+    // A statement may be entered at another instruction of it.
+    let name = |index: &Index| (index.regions.clone(), index.leaf.line);
+    let known: std::collections::HashSet<_> = rights.values().map(name).collect();
+    let others: std::collections::HashSet<_> = lefts.values().map(name).collect();
+    for step in Alignment::new((left.fork(), indexer()), (right.fork(), indexer())) {
+        match step {
+            Aligned::Both(a, b) => {
+                assert_eq!(name(&lefts[&a.time]), name(&rights[&b.time]));
+                pairs += 1;
+            }
+            Aligned::Left(a) => {
+                assert!(!known.contains(&name(&lefts[&a.time])), "{}", lefts[&a.time]);
+                alone += 1;
+            }
+            Aligned::Right(b) => {
+                assert!(!others.contains(&name(&rights[&b.time])), "{}", rights[&b.time]);
+                alone += 1;
+            }
+        }
+    }
+    assert!(pairs > 100 && alone > 100, "{pairs} pairs, {alone} alone");
 }
