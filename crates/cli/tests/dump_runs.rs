@@ -79,4 +79,7 @@ fn input_that_is_read_is_the_same_in_each_run() {
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "start\n"), "{ran:?}");
     let ran = scratch.whydunit_with_input(&["dump", "trace", "--", "./reads"], b"abc");
     assert_eq!(ran.stdout.lines().filter(|line| *line == "reads.c:5 in main").count(), 3);
+    let ran = scratch.whydunit_with_input(&["dump", "align", "--", "./reads", "---", "./reads"], b"abc");
+    assert_eq!(ran.stdout.lines().filter(|line| line.ends_with("reads.c:5 in main")).count(), 3);
+    assert!(ran.stdout.lines().all(|line| line.starts_with('=')), "{}", ran.stdout);
 }

@@ -19,14 +19,12 @@ const SEPARATOR: &str = "---";
 pub fn write(arguments: &DumpAlign, out: &mut dyn Write) -> Result<()> {
     let scope = arguments.view.scope()?;
     let commands = split(&arguments.guest)?;
-    let mut processes = Vec::new();
+    let mut processes = runs::load(&[&commands[0], &commands[1]], Time(u64::MAX))?;
     let mut programs = Vec::new();
-    for command in &commands {
-        let mut process = runs::load(command)?;
+    for process in &mut processes {
         let mut ended = process.fork();
         ended.run(Time(u64::MAX), &mut Unwatched);
         programs.push(runs::view(&ended, arguments.view.sources.source_map()?));
-        processes.push(process);
     }
     let [left, right] = &*programs else { bail!("two programs are needed") };
     let (left_flow, right_flow) = (Flow::new(left), Flow::new(right));

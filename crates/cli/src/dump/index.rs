@@ -12,7 +12,12 @@ use crate::view::tell_warnings;
 
 pub fn text(arguments: &DumpIndex) -> Result<String> {
     let (map, scope) = (arguments.view.sources.source_map()?, arguments.view.scope()?);
-    let mut recording = Recording::make(runs::load(&arguments.guest)?, Time(u64::MAX));
+    // What comes after the instant does not have to be run.
+    let limit = match arguments.at {
+        Instant::After(instructions) => Time(instructions.saturating_add(1)),
+        Instant::End => Time(u64::MAX),
+    };
+    let mut recording = Recording::make(runs::load_one(&arguments.guest, limit)?, limit);
     let program = runs::view(recording.last(), map);
     let flow = Flow::new(&program);
     let time = match arguments.at {

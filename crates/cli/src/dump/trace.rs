@@ -16,7 +16,7 @@ use crate::view::tell_warnings;
 pub fn write(arguments: &DumpTrace, out: &mut dyn Write) -> Result<()> {
     let map = arguments.sources.source_map()?;
     let to = Time(arguments.to.unwrap_or(u64::MAX));
-    let mut recording = Recording::make(runs::load(&arguments.guest)?, Time(u64::MAX));
+    let mut recording = Recording::make(runs::load_one(&arguments.guest, to)?, to);
     let program = runs::view(recording.last(), map);
     let mut lines = Lines { program: &program, place: None, known: HashMap::new() };
     let mut result = Ok(());
