@@ -111,7 +111,7 @@ pub struct RecordArguments {
 }
 
 /// The program to run and all that its run depends on.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct GuestArguments {
     /// Take the program's standard input from this file
     ///
@@ -147,6 +147,16 @@ pub struct GuestArguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Dump {
+    /// Two runs side by side: which statement instances of one are those of the other
+    ///
+    /// The programs are two builds of one, or one with two inputs. Each line tells an
+    /// instance that both runs have (=), or only the first (<), or only the second (>): when
+    /// it begins in either run, and its place.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit dump align [OPTIONS] -- PROGRAM [ARGS]... --- PROGRAM [ARGS]..."
+    )]
+    Align(DumpAlign),
     /// The control flow graph of a function, with its post-dominators, loops and control dependences
     #[command(override_usage = "whydunit dump cfg [--format text|dot] -- PROGRAM SYMBOL")]
     Cfg(DumpCfg),
@@ -162,12 +172,18 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// The execution index of an instant of a run: the calls, condition sides and iterations around it
+    #[command(override_usage = "whydunit dump index --at T [OPTIONS] -- PROGRAM [ARGS]...")]
+    Index(DumpIndex),
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),
     /// The statements of a function or of an initialised variable: lines, addresses, text
     #[command(override_usage = "whydunit dump statements [OPTIONS] -- PROGRAM SYMBOL")]
     Statements(DumpStatements),
+    /// What a run executed: statements, instructions, and the memory that they accessed
+    #[command(override_usage = "whydunit dump trace [--from T] [--to T] [OPTIONS] -- PROGRAM [ARGS]...")]
+    Trace(DumpTrace),
     /// The parameters and variables of a function, where they are, and their types
     #[command(override_usage = "whydunit dump types -- PROGRAM SYMBOL")]
     Types(DumpFunction),
@@ -187,6 +203,39 @@ pub struct DumpCore {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpIndex {
+    /// The instant: the instruction T, counted from 0, or `end`, the last one
+    #[arg(long, value_name = "T", value_parser = instant)]
+    pub at: Instant,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpAlign {
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpTrace {
+    /// The first instruction, counted from 0; K, M and G stand for thousands, millions, billions
+    #[arg(long, value_name = "T", value_parser = count, default_value = "0")]
+    pub from: u64,
+    /// The instruction to stop before; the end of the run unless said otherwise
+    #[arg(long, value_name = "T", value_parser = count)]
+    pub to: Option<u64>,
+    #[command(flatten)]
+    pub sources: SourceArguments,
     #[command(flatten)]
     pub guest: GuestArguments,
 }

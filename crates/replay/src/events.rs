@@ -93,7 +93,7 @@ impl Shapes {
 }
 
 impl Shape {
-    fn new(pass: &Pass<'_>) -> Shape {
+    pub fn new(pass: &Pass<'_>) -> Shape {
         let mut addresses = Vec::new();
         let mut stores = Vec::new();
         let mut registers = RegisterSet::default();

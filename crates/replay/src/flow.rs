@@ -11,6 +11,9 @@ use std::rc::Rc;
 
 use program::{BlockId, Cfg, Program, Transfer};
 
+use crate::events::{Ending, Shapes};
+use crate::recording::Recording;
+
 /// A cache over a program. See the module's documentation.
 pub struct Flow<'p> {
     program: &'p Program,
@@ -60,6 +63,27 @@ impl<'p> Flow<'p> {
     /// graphs of functions that nobody has asked for yet; those that were asked for stay as they are.
     pub fn learn(&self, transfers: &[Transfer]) {
         self.learned.borrow_mut().extend(transfers);
+    }
+
+    /// Adds where the indirect jumps of a recorded run went. That takes a traced run through all of it, and is worth
+    /// it only for programs with jumps that the code alone does not tell enough about.
+    pub fn learn_from(&self, recording: &mut Recording) {
+        let mut shapes = Shapes::default();
+        let mut seen = BTreeSet::new();
+        let mut jump = None;
+        recording.forward(recording.start()..recording.end(), |segment| {
+            for pass in segment.trace.forward() {
+                let shape = shapes.of(&pass);
+                if let Some(from) = jump.take() {
+                    seen.insert(Transfer { from, to: shape.start() });
+                }
+                if let Ending::Indirect { stack: false } = shape.ending {
+                    jump = Some(shape.last());
+                }
+            }
+            true
+        });
+        self.learned.borrow_mut().extend(seen);
     }
 
     fn find(&self, address: u64) -> Option<Rc<FunctionFlow>> {

@@ -9,6 +9,7 @@ mod diversion;
 pub mod events;
 pub mod failure;
 mod flow;
+pub mod index;
 pub mod oracle;
 mod recording;
 mod statistics;

@@ -197,15 +197,13 @@ fn visit(mut process: Process, end: Time, addresses: &BTreeSet<u64>, look: &mut 
 /// When instructions at some addresses were executed, in order.
 fn times(trace: &Trace, addresses: &BTreeSet<u64>) -> Vec<Time> {
     // Most blocks have none of the addresses, so each is looked at once.
-    let mut known: BTreeMap<(u64, usize, usize), Vec<u64>> = BTreeMap::new();
+    let mut known: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let mut times = Vec::new();
     for pass in trace.backward() {
-        let instructions = pass.instructions();
-        let offsets =
-            known.entry((pass.block(), instructions.start, instructions.end)).or_insert_with(|| {
-                let executed = pass.backward().filter(|executed| addresses.contains(&executed.address));
-                executed.map(|executed| executed.time.0 - pass.time.0).collect()
-            });
+        let offsets = known.entry(pass.key()).or_insert_with(|| {
+            let executed = pass.backward().filter(|executed| addresses.contains(&executed.address));
+            executed.map(|executed| executed.time.0 - pass.time.0).collect()
+        });
         times.extend(offsets.iter().map(|offset| Time(pass.time.0 + offset)));
     }
     times.reverse();
