@@ -84,6 +84,9 @@ pub enum Made {
 
 /// Somebody who wants to see the steps of a pass, not only what they come to.
 pub trait Watch {
+    /// Whether anything is told at all.
+    const WATCHES: bool = true;
+
     fn step(&mut self, _step: Step) {}
     /// A chain ends.
     fn end(&mut self, _user: Need, _source: &Source) {}
@@ -92,7 +95,9 @@ pub trait Watch {
 /// Nobody does.
 pub struct Unseen;
 
-impl Watch for Unseen {}
+impl Watch for Unseen {
+    const WATCHES: bool = false;
+}
 
 pub struct Backward<'c, 'p, W> {
     pub(super) code: &'c mut Code<'p>,
@@ -113,8 +118,19 @@ pub struct Backward<'c, 'p, W> {
     /// Initialisers that are in the slice.
     initialisers: BTreeMap<StmtId, Instance>,
     potential: Option<Potential>,
+    /// What was contributed last in the block at hand: the next is nearly always the same.
+    repeated: Option<Repeated>,
     /// The instruction at hand.
     pub(super) now: Now,
+}
+
+/// A contribution that changes nothing when it comes again.
+#[derive(Clone, Copy)]
+struct Repeated {
+    need: Need,
+    instance: u32,
+    block: Option<BlockId>,
+    passed: Need,
 }
 
 /// The instruction at hand.
@@ -153,6 +169,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             lowest_on_stack: u64::MAX,
             begin,
             initialisers: BTreeMap::new(),
+            repeated: None,
             potential: match follow {
                 Follow::Relevant(bounds) => Some(Potential::new(bounds)),
                 Follow::Data | Follow::Full => None,
@@ -239,6 +256,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let first = pass.instructions().start;
         let Some(begin) = code.instructions.get(first) else { return };
         let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
+        self.repeated = None;
         self.now.in_scope = code.in_scope;
         self.now.has_frame_pointer = code.has_frame_pointer;
         self.now.address = last.address;
@@ -435,6 +453,16 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         let now = self.now;
         let Some(instance) = self.frames.instance() else { return need };
+        if let Some(repeated) =
+            self.repeated.filter(|last| last.need == need && last.instance == instance.number)
+            && !matches!(made, Made::Decision | Made::Call)
+            && repeated.block == now.block
+        {
+            if let Some(Some(share)) = self.shares.get_mut(instance.stmt.0 as usize) {
+                share.first = now.time;
+            }
+            return repeated.passed;
+        }
         let mut passed = need.passed_on(instance.number);
         if now.in_scope {
             passed = passed.in_scope();
@@ -452,6 +480,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
         }
         self.wait_for_branch(passed);
+        if !W::WATCHES {
+            self.repeated = Some(Repeated { need, instance: maker, block: now.block, passed });
+        }
         passed
     }
 
@@ -510,6 +541,10 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             return;
         }
         let start = self.lowest_on_stack;
+        if !self.pending.has_memory_within(start, slot) {
+            self.lowest_on_stack = slot;
+            return;
+        }
         for offset in self.pending.offsets_needed(Place::Memory(start), slot - start) {
             if let Some(need) = self.pending.take_memory(start + offset) {
                 self.end(need, Source::Uninitialised { address: start + offset });

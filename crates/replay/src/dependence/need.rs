@@ -144,6 +144,53 @@ impl Page {
         is_new
     }
 
+    /// Adds up to 8 bytes, none of which is on another page; how many were not needed before.
+    fn add_some(&mut self, offset: usize, bytes: Bytes, need: Need) -> u32 {
+        let shift = offset % 64;
+        let bits = u64::from(bytes) << shift;
+        let word = &mut self.present[offset / 64];
+        if shift > 56 || *word & bits != 0 {
+            let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
+            return each.map(|byte| u32::from(self.add(offset + byte, need))).sum();
+        }
+        *word |= bits;
+        let mut left = bytes;
+        while left != 0 {
+            self.needs[offset + left.trailing_zeros() as usize] = need;
+            left &= left - 1;
+        }
+        self.count += bytes.count_ones();
+        bytes.count_ones()
+    }
+
+    /// Takes those of up to 8 bytes that are needed, none of which is on another page.
+    fn take_some(&mut self, offset: usize, length: u32) -> Taken {
+        let mut bytes: Bytes = 0;
+        let shift = offset % 64;
+        let all = (0xffu16 >> (8 - length)) as Bytes;
+        bytes |= (self.present[offset / 64] >> shift) as Bytes & all;
+        self.present[offset / 64] &= !(u64::from(all) << shift);
+        if shift > 56
+            && let Some(next) = self.present.get_mut(offset / 64 + 1)
+        {
+            bytes |= (*next << (64 - shift)) as Bytes & all;
+            *next &= !(u64::from(all) >> (64 - shift));
+        }
+        self.count -= bytes.count_ones();
+        if bytes == 0 {
+            return Taken::one(0, Need::NONE);
+        }
+        let first = self.needs[offset + bytes.trailing_zeros() as usize];
+        let (mut each, mut left, mut alike) = ([Need::NONE; 8], bytes, true);
+        while left != 0 {
+            let byte = left.trailing_zeros() as usize;
+            each[byte] = self.needs[offset + byte];
+            alike &= each[byte] == first;
+            left &= left - 1;
+        }
+        if alike { Taken::one(bytes, first) } else { Taken::grouped(bytes, &each) }
+    }
+
     #[inline]
     fn take(&mut self, offset: usize) -> Option<Need> {
         let bit = 1u64 << (offset % 64);
@@ -274,6 +321,10 @@ impl Taken {
         taken
     }
 
+    fn bytes(&self) -> Bytes {
+        self.iter().fold(0, |all, (bytes, _)| all | bytes)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
         self.groups.iter().take(self.count).copied()
     }
@@ -354,10 +405,7 @@ impl Pending {
         }
         let index = self.page_made(address / PAGE);
         let Some(page) = self.store.get_mut(index as usize) else { return };
-        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
-            let added = page.add(offset + byte, need);
-            self.memory_count += u64::from(added);
-        }
+        self.memory_count += u64::from(page.add_some(offset, bytes, need));
     }
 
     /// The needs of up to 8 bytes of memory, which are no more.
@@ -375,15 +423,29 @@ impl Pending {
         }
         let Some(index) = self.page_index(address / PAGE) else { return Taken::one(0, Need::NONE) };
         let Some(page) = self.store.get_mut(index as usize) else { return Taken::one(0, Need::NONE) };
-        for (byte, place) in (0..length as usize).zip(&mut each) {
-            if let Some(need) = page.take(offset + byte) {
-                *place = need;
-                bytes |= 1 << byte;
-                self.memory_count -= 1;
-            }
-        }
+        let taken = page.take_some(offset, length as u32);
+        self.memory_count -= u64::from(taken.bytes().count_ones());
         self.drop_if_empty(index);
-        Taken::grouped(bytes, &each)
+        taken
+    }
+
+    /// Whether some byte from `start` up to `end` is needed. It may say yes for no reason where they are many pages.
+    pub fn has_memory_within(&mut self, start: u64, end: u64) -> bool {
+        let last = end.saturating_sub(1);
+        if self.memory_count == 0 || end <= start {
+            return false;
+        }
+        if last / PAGE != start / PAGE {
+            return true;
+        }
+        let (first, last) = ((start % PAGE) as usize, (last % PAGE) as usize);
+        let Some(page) = self.page(start / PAGE) else { return false };
+        let words = first / 64..=last / 64;
+        words.into_iter().any(|word| {
+            let from = if word == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
+            let to = if word == last / 64 { u64::MAX >> (63 - last % 64) } else { u64::MAX };
+            page.present[word] & from & to != 0
+        })
     }
 
     pub fn need_memory(&mut self, address: u64, need: Need) {
@@ -610,6 +672,25 @@ mod tests {
             assert!(!pending.needs_memory(address, 1));
         }
         assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn bytes_across_words_and_pages_are_added_and_taken_together() {
+        for address in [0x1000, 0x1039, 0x103c, 0x103f, 0x1ff9, 0x1ffc, 0x1fff] {
+            for length in [1, 2, 4, 8] {
+                let mut pending = Pending::new();
+                let all = (0xffu16 >> (8 - length)) as Bytes;
+                pending.need_bytes(address, all, need(2, 1));
+                pending.need_bytes(address, 1, need(1, 7));
+                assert!(pending.has_memory_within(address - 100, address + 1));
+                assert_eq!(pending.memory().len(), length as usize);
+                let taken: Vec<_> = pending.take_bytes(address, length).iter().collect();
+                let expected = [(1, need(1, 7)), (all & !1, need(2, 1))];
+                assert_eq!(taken, expected[..if length > 1 { 2 } else { 1 }], "{address:#x} {length}");
+                assert!(pending.is_empty());
+                assert!(!pending.has_memory_within(address & !0xfff, address + 1));
+            }
+        }
     }
 
     #[test]
