@@ -25,6 +25,7 @@ use tracer::Tracer;
 
 pub use graph::Kind;
 pub use slice::{Answer, Roots, Visited};
+#[allow(unused_imports)]
 pub use tracer::{Byte, Definition};
 
 pub struct Naive {
