@@ -13,8 +13,8 @@ mod recording;
 
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
-    Backward, Cell, Code, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId, Unseen, Use,
-    Watch,
+    Backward, Cell, Code, Follow, Made, Need, Question, Share, Slice, Source, Stacks, Step, StmtId, Unseen,
+    Use, Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome as ArrivalOutcome, RunId, Scanner, Writes};
 pub use events::{Ending, MemoryAccess, RegisterSet, Shape, Shapes, accesses};

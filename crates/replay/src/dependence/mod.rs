@@ -12,4 +12,4 @@ pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
 pub use need::{Need, Use};
-pub use slice::{Share, Slice, Source};
+pub use slice::{Share, Slice, Source, Stacks};
