@@ -17,7 +17,7 @@ mod statistics;
 pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
-    Backward, Bounds, Cell, Code, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId, Tried,
+    Backward, Bounds, Cell, Code, Follow, Made, Need, Question, Share, Slice, Source, Stacks, Step, StmtId, Tried,
     Unseen, Use, Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};

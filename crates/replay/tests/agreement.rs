@@ -73,9 +73,6 @@ fn small_programs_have_the_slices_that_their_graphs_have() {
     }
 }
 
-const VARIANTS: [(&str, &str); 5] =
-    [("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O1"), ("clang", "-O0"), ("gcc", "-O2")];
-
 fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
     let (mut compared, mut skipped, mut told, mut instructions) = (0, 0, Vec::new(), 0);
     for seed in seeds {
@@ -83,7 +80,7 @@ fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
             println!("skipped: there is no csmith");
             return;
         };
-        let (compiler, optimisation) = VARIANTS[seed as usize % VARIANTS.len()];
+        let (compiler, optimisation) = csmith::VARIANTS[seed as usize % csmith::VARIANTS.len()];
         let program = compile(compiler, &source, &[optimisation, "-isystem", "/usr/include/csmith"]);
         let mut guest = Guest::run_for(program.clone(), &[], LONGEST);
         std::fs::remove_file(&program).unwrap();

@@ -503,7 +503,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             None => frame.awaiting_call = Some(frame.awaiting_call.map_or(need, |known| known.joined(need))),
             Some(block) => match frame.awaiting.iter_mut().find(|(known, _)| *known == block) {
                 Some((_, known)) => *known = known.joined(need),
-                None => frame.awaiting.push((block, need)),
+                None => {
+                    frame.awaiting.push((block, need));
+                    let waiting = &mut self.slice.stacks.waiting;
+                    *waiting = frame.awaiting.len().max(*waiting);
+                }
             },
         }
     }
@@ -598,6 +602,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.end(need, Source::Input(place));
         }
         self.slice.tried = self.potential.as_ref().map(|potential| potential.tried);
+        self.slice.stacks.activations = self.frames.most();
         for (index, share) in self.shares.iter().enumerate() {
             let stmt: Option<&Stmt> = self.code.statement(StmtId(index as u32));
             if let (Some(stmt), Some(share)) = (stmt, share) {

@@ -244,8 +244,9 @@ impl<'p> Code<'p> {
         let function = self.function_at(start);
         let known = self.function(function);
         let mut ending = Ending::Plain;
-        let is_entry = known.flow.as_ref().is_some_and(|flow| flow.entry() == start);
-        let mut parameters = if is_entry { PARAMETERS } else { 0 };
+        let entry = known.flow.as_ref().map_or(0, |flow| flow.entry());
+        let entry_block = known.flow.as_ref().and_then(|flow| flow.block_at(entry));
+        let mut parameters = parameters_at(self.program(), entry, start);
         let mut instructions: Vec<InstructionCode> = Vec::new();
         for (address, ops) in pass.whole_block() {
             let stmt = if known.in_scope { self.statement_at(address) } else { StmtId::NONE };
@@ -257,7 +258,7 @@ impl<'p> Code<'p> {
                 writes: written_slots(ops),
                 stores: ops.iter().any(writes_memory),
                 has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
-                is_transit: is_transit(ops) || puts_away(ops, &mut parameters),
+                is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 block,
                 places: places_of_words(ops),
             });
@@ -364,6 +365,32 @@ const PARAMETERS: u64 = {
     }
     set
 };
+
+/// So many instructions at the beginning of a function are looked at for parameters that are put away.
+const MOST_PUTTING_AWAY: usize = 64;
+
+/// The slots that hold parameters at an instruction of a function's first block: a run can be taken up anywhere in it.
+fn parameters_at(program: &Program, entry: u64, address: u64) -> u64 {
+    let (mut at, mut ops, mut parameters) = (entry, Vec::new(), PARAMETERS);
+    for _ in 0..MOST_PUTTING_AWAY {
+        if at == address {
+            return parameters;
+        }
+        if at > address {
+            return 0;
+        }
+        let bytes = program.file_bytes(at).unwrap_or_default();
+        let Decoded::Instruction(instruction) = lift::decode(bytes, at) else { return 0 };
+        ops.clear();
+        lift::lift(&instruction, &mut ops);
+        if ops.iter().any(Op::ends_block) {
+            return 0;
+        }
+        puts_away(&ops, &mut parameters);
+        at = at.wrapping_add(instruction.len() as u64);
+    }
+    0
+}
 
 /// Whether an instruction at the beginning of a function puts a parameter where the function keeps it, in its frame or in
 /// another register: a copy that is no step of the program. `parameters` are the slots that hold one.

@@ -57,6 +57,7 @@ pub struct Frame {
 pub struct Frames {
     stack: Vec<Frame>,
     numbers: u32,
+    most: usize,
 }
 
 /// So many callers are looked for at the criterion: a run-away recursion is cut, and its outer activations are met as
@@ -66,7 +67,7 @@ const MOST_CALLERS: usize = 100_000;
 impl Frames {
     /// The activations of a stopped guest.
     pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Frames {
-        let mut frames = Frames { stack: Vec::new(), numbers: 0 };
+        let mut frames = Frames { stack: Vec::new(), numbers: 0, most: 0 };
         let found = program.backtrace_of(state, MOST_CALLERS).frames;
         let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
         for (depth, frame) in real.iter().enumerate().rev() {
@@ -116,12 +117,17 @@ impl Frames {
     pub fn leave(&mut self, code: &mut Code<'_>, slot: u64, caller: FunctionId) -> Left {
         let mut left = Left::default();
         let mut found = false;
-        while let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_some_and(|own| own <= slot)) {
+        let is_below = |frame: &mut Frame| frame.slot.is_some_and(|own| own <= slot);
+        while let Some(frame) = self.stack.pop_if(is_below) {
             found |= frame.slot == Some(slot);
             left.add(frame);
         }
         if !found && let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_none()) {
             left.add(frame);
+            // What was left by a jump lies under it.
+            while let Some(frame) = self.stack.pop_if(is_below) {
+                left.add(frame);
+            }
         }
         if self.stack.last().is_none_or(|top| top.function != caller) {
             self.push(code, None, caller, 0);
@@ -207,6 +213,12 @@ impl Frames {
             only_calls_matter: !in_scope && (inherited || known.is_output),
             in_scope_at,
         });
+        self.most = self.most.max(self.stack.len());
+    }
+
+    /// How many activations there were at most at the same time.
+    pub fn most(&self) -> usize {
+        self.most
     }
 }
 

@@ -14,4 +14,4 @@ pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
 pub use need::{Need, Use};
 pub use potential::{Bounds, Tried};
-pub use slice::{Share, Slice, Source};
+pub use slice::{Share, Slice, Source, Stacks};

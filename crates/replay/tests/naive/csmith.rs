@@ -17,6 +17,10 @@ const OPTIONS: [&str; 10] = [
     "4",
 ];
 
+/// Compilers and their optimisation; a seed takes one of them.
+pub const VARIANTS: [(&str, &str); 5] =
+    [("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O1"), ("clang", "-O0"), ("gcc", "-O2")];
+
 /// The source of the program with this seed; `None` without csmith.
 pub fn generate(seed: u64) -> Option<PathBuf> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-csmith");

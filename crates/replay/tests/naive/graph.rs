@@ -39,6 +39,8 @@ pub enum Kind {
 
 pub struct Node {
     pub instruction: u32,
+    /// Which op of the instruction.
+    pub op: u8,
     pub kind: Kind,
     edges: Range<u32>,
 }
@@ -69,6 +71,8 @@ enum Writer {
 }
 
 pub struct Graph {
+    /// Which op of the instruction at hand comes next.
+    pub op: u8,
     pub instructions: Vec<Instruction>,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
@@ -87,6 +91,7 @@ pub struct Graph {
 impl Graph {
     pub fn new() -> Graph {
         Graph {
+            op: 0,
             instructions: Vec::new(),
             nodes: Vec::new(),
             edges: Vec::new(),
@@ -121,7 +126,12 @@ impl Graph {
     pub fn add_to(&mut self, instruction: u32, kind: Kind, edges: &[Edge]) -> u32 {
         let start = self.edges.len() as u32;
         self.edges.extend_from_slice(edges);
-        self.nodes.push(Node { instruction, kind, edges: start..self.edges.len() as u32 });
+        self.nodes.push(Node {
+            instruction,
+            op: self.op.saturating_sub(1),
+            kind,
+            edges: start..self.edges.len() as u32,
+        });
         self.nodes.len() as u32 - 1
     }
 

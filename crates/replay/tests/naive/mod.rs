@@ -2,31 +2,44 @@
 //! made from is built forwards, and a slice is what can be reached in it. It shares with the passes of the crate
 //! what is known about code without running it, and the rules of what is a dependence, nothing else.
 
+#![allow(dead_code)] // Each test file uses some of it.
+
 mod activations;
+pub mod alone;
 pub mod csmith;
 mod graph;
 mod slice;
 mod strings;
 mod tracer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use linux::Place;
 use linux::fs::Stream;
+use linux::{Place, SystemCall};
 use machine::{Time, Trace};
-use replay::{Cell, Code, Follow, Question, Recording};
+use replay::{Cell, Code, Follow, Question, Recording, Source};
 
 use activations::{Activations, Fact, Function};
 use graph::Graph;
 use tracer::Tracer;
 
-pub use slice::{Answer, Roots};
+pub use graph::Kind;
+pub use slice::{Answer, Roots, Visited};
+#[allow(unused_imports)]
+pub use tracer::{Byte, Definition};
 
 pub struct Naive {
     graph: Graph,
     activations: Activations,
     begin: Time,
     pub questions: Vec<(Question, Roots)>,
+    pub definitions: Vec<Definition>,
+    /// When allocators returned, with the node of what they handed out.
+    pub allocations: Vec<(u32, Time)>,
+    pub calls: Vec<SystemCall>,
+    /// Instructions of functions that have a frame pointer, and those that are trusted.
+    pub frame_pointers: BTreeSet<u64>,
+    pub trusted: BTreeSet<u64>,
     pub irregular: u64,
     pub most_activations: usize,
     pub most_regions: usize,
@@ -73,19 +86,46 @@ impl Naive {
             tracer.questions.push((Question { time: recording.end(), cells, why_here: false }, roots));
         }
         tracer.activations.number();
+        let those = |is: fn(&Function) -> bool| {
+            facts.iter().filter(|fact| is(&functions[&fact.function])).map(|fact| fact.address).collect()
+        };
         Naive {
+            frame_pointers: those(|function| function.has_frame_pointer),
+            trusted: those(|function| !function.in_scope),
             graph: tracer.graph,
             activations: tracer.activations,
             begin,
             questions: tracer.questions,
+            definitions: tracer.definitions,
+            allocations: tracer.allocations,
             irregular: tracer.irregular,
             most_activations: tracer.most_activations,
             most_regions: tracer.most_regions,
+            calls,
         }
     }
 
     pub fn slice(&self, code: &mut Code<'_>, roots: &Roots, follow: Follow) -> Answer {
+        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow).0
+    }
+
+    /// The nodes of a slice, with the answer.
+    pub fn visited(&self, code: &mut Code<'_>, roots: &Roots, follow: Follow) -> (Answer, Visited) {
         slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow)
+    }
+
+    /// When a node's instruction ran, which op of it made it, and what it is.
+    pub fn made(&self, node: u32) -> (Time, u8, Kind) {
+        let node = self.graph.node(node);
+        (self.graph.instructions[node.instruction as usize].time, node.op, node.kind)
+    }
+
+    pub fn source(&self, number: u32) -> &Source {
+        &self.graph.sources[number as usize]
+    }
+
+    pub fn begin(&self) -> Time {
+        self.begin
     }
 
     pub fn instructions(&self) -> usize {

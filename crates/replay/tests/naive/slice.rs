@@ -75,7 +75,11 @@ struct Search<'a> {
     counts: BTreeMap<StmtId, Count>,
     decisions: u64,
     ends: Vec<(Source, Reach)>,
+    visited: Visited,
 }
+
+/// The nodes of a slice, each with its bytes.
+pub type Visited = BTreeMap<u32, lift::Bytes>;
 
 struct Count {
     all: BTreeSet<u32>,
@@ -94,7 +98,7 @@ pub fn slice(
     begin: Time,
     roots: &Roots,
     follow: Follow,
-) -> Answer {
+) -> (Answer, Visited) {
     let mut search = Search {
         graph,
         activations,
@@ -103,15 +107,19 @@ pub fn slice(
         counts: BTreeMap::new(),
         decisions: 0,
         ends: Vec::new(),
+        visited: Visited::new(),
     };
     roots.parts.iter().for_each(|part| search.reach(*part, Reach::CRITERION));
     if let (Some(node), Follow::Full) = (roots.parent, follow) {
         search.reach(Part { node, byte: 0 }, Reach::CRITERION.used(Use::Control, true));
     }
     while let Some((number, bytes)) = search.reached.pop_last() {
+        let present = (0..8).filter(|byte| bytes[*byte].is_some()).map(|byte| 1 << byte).sum();
+        search.visited.insert(number, present);
         search.visit(graph.node(number), &bytes);
     }
-    search.answer(code, begin)
+    let visited = std::mem::take(&mut search.visited);
+    (search.answer(code, begin), visited)
 }
 
 impl Search<'_> {

@@ -24,6 +24,9 @@ pub struct Tracer<'a> {
     /// Times whose instructions' results are asked about.
     samples: &'a [Time],
     pub questions: Vec<(Question, Roots)>,
+    pub definitions: Vec<Definition>,
+    /// When allocators returned, with the node of what they handed out.
+    pub allocations: Vec<(u32, Time)>,
     /// How control came to the next instruction.
     came_by: Came,
     /// The instruction at hand; `None` for those that are not looked at.
@@ -36,6 +39,21 @@ pub struct Tracer<'a> {
     pub most_regions: usize,
     /// Returns that no call belongs to.
     pub irregular: u64,
+}
+
+/// A byte that an instruction of the program has just made.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// Of the next instruction.
+    pub time: Time,
+    pub place: Byte,
+    pub part: Part,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Byte {
+    Register(Reg, u8),
+    Memory(u64),
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +80,8 @@ impl<'a> Tracer<'a> {
             begin,
             samples,
             questions: Vec::new(),
+            definitions: Vec::new(),
+            allocations: Vec::new(),
             came_by: Came::Otherwise,
             now: None,
             has_frame_pointer: false,
@@ -132,6 +152,7 @@ impl<'a> Tracer<'a> {
             found |= popped.slot == Some(slot);
             if let Some(node) = popped.allocation {
                 (0..8).for_each(|byte| self.graph.set_slot(Reg::RAX, byte, Part { node, byte: 0 }));
+                self.allocations.push((node, time));
             }
         }
         self.irregular += u64::from(!found);
@@ -147,9 +168,31 @@ impl<'a> Tracer<'a> {
         }
         let cells = std::mem::take(&mut self.written);
         let why_here = time.0.is_multiple_of(2);
+        self.define(&cells, time);
         let mut roots = self.roots(&cells);
         roots.parent = parent.filter(|_| why_here);
         self.questions.push((Question { time, cells, why_here }, roots));
+    }
+
+    fn define(&mut self, cells: &[Cell], time: Time) {
+        for cell in cells {
+            match *cell {
+                Cell::Register(reg, _) => {
+                    for byte in 0..8 {
+                        let part = self.graph.slot(reg, byte);
+                        let place = Byte::Register(reg, byte);
+                        self.definitions.extend(part.map(|part| Definition { time, place, part }));
+                    }
+                }
+                Cell::Memory { address, length } => {
+                    for address in (0..length).map(|byte| address + byte) {
+                        let (part, place) = (self.graph.memory(address), Byte::Memory(address));
+                        self.definitions.push(Definition { time, place, part });
+                    }
+                }
+                Cell::Kernel { .. } => {}
+            }
+        }
     }
 
     /// Adds bytes of a slot to what some bytes are made from.
@@ -297,6 +340,7 @@ impl Observer for Tracer<'_> {
         let parent = self.activations.arrive(fact);
         self.sample(fact, time, parent);
         self.written.clear();
+        self.graph.op = 0;
         self.now = Some(*fact);
         let function = &self.functions[&fact.function];
         self.has_frame_pointer = function.has_frame_pointer;
@@ -311,6 +355,7 @@ impl Observer for Tracer<'_> {
         if self.now.is_none() {
             return;
         }
+        self.graph.op += 1;
         let mut place = |address: &Address| {
             let offset = cpu.get(address.base).wrapping_add(cpu.get(address.index) << address.shift);
             let offset = offset.wrapping_add(address.displacement as u64);
