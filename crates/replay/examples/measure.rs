@@ -6,8 +6,9 @@ use std::time::Instant;
 use linux::{Config, Process};
 use machine::{Action, Intervention, Time, Unwatched};
 use program::{Program, Scope};
+use replay::events::Ending;
 use replay::index::{Alignment, Indexer, Indices, keys_of_one};
-use replay::{Ending, Flow, Options, Outcome, Recording, Scanner, Shapes};
+use replay::{Flow, Options, Outcome, Recording, Scanner, Shapes};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lift::{Op, Reg};
+use lift::{Op, Reg, Value};
 use linux::{Place, Process, SystemCall};
 use machine::{Executed, Pass, Time};
 use program::{BlockId, State, Stmt};
@@ -17,6 +17,7 @@ use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
 use super::potential::{Bounds, Potential};
 use super::slice::{Share, Slice, Source};
+use super::transfer::Output;
 use crate::Segment;
 
 /// What is asked about.
@@ -268,14 +269,14 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if let Some(slot) = slot {
             self.end_uninitialised(slot);
         }
-        self.take_over(left, pass, ending);
+        self.take_over(left, pass, code, ending);
         let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
         if omitted.is_none() && self.can_skip(pass, code, ending, call) {
             if !code.is_uniform {
                 self.frames.skip_to(begin.stmt);
             }
         } else {
-            self.decide(pass, ending, omitted);
+            self.decide(pass, code, ending, omitted);
             self.instructions(pass, code, call);
         }
         self.frames.passed(begin.address);
@@ -300,7 +301,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 self.system_call(call);
             }
             if self.concerns(&executed, known) {
-                self.ops(executed.ops, executed.words, &known.places);
+                self.instruction(&executed, known);
             }
         }
     }
@@ -309,7 +310,6 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     fn concerns(&mut self, executed: &Executed<'_>, known: &InstructionCode) -> bool {
         known.writes & self.pending.wanted_slots() != 0
             || known.stores && self.touches(executed.words)
-            || self.pending.temporaries_needed()
             || known.has_string
     }
 
@@ -334,7 +334,6 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         !decides
             && call.is_none()
             && code.writes & self.pending.wanted_slots() == 0
-            && !self.pending.temporaries_needed()
             && !(code.stores && (code.has_string || self.touches(pass.words())))
     }
 
@@ -371,7 +370,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// What a function left open when it began is the business of the call, or the jump, that led there.
-    fn take_over(&mut self, left: Left, pass: &Pass<'_>, ending: Ending) {
+    fn take_over(&mut self, left: Left, pass: &Pass<'_>, code: &BlockCode, ending: Ending) {
         if let (Some(need), Some(function)) = (left.result, left.function) {
             let passed = self.contribute(need, Made::Register(Reg::RAX));
             let arguments = self.code.function(function).allocator.unwrap_or(0);
@@ -381,14 +380,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         let Some(need) = left.control else { return };
         let passed = self.contribute(need, Made::Call);
-        let target = pass.whole_block().last().and_then(|(_, ops)| ops.last());
-        if let (Some(Op::Call { target: lift::Value::Reg(target), .. }), Ending::Call) = (target, ending) {
-            self.need_slot(*target, 0xff, self.used_as(passed, Use::Control));
+        if ending == Ending::Call {
+            self.need_operand(pass, code, self.used_as(passed, Use::Control));
         }
     }
 
     /// A branch that decided about something in the slice is in it as well.
-    fn decide(&mut self, pass: &Pass<'_>, ending: Ending, omitted: Option<Need>) {
+    fn decide(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, omitted: Option<Need>) {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return;
         }
@@ -398,11 +396,21 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
         let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
         let passed = self.used_as(passed, Use::Control);
-        match pass.whole_block().last().and_then(|(_, ops)| ops.last()) {
-            Some(Op::Branch { condition, .. }) => self.need_slot(*condition, 1, passed),
-            Some(Op::Jump { target: lift::Value::Reg(target) }) => self.need_slot(*target, 0xff, passed),
-            _ => {}
-        }
+        self.need_operand(pass, code, passed);
+    }
+
+    /// What the last instruction decides by, or calls, is needed.
+    fn need_operand(&mut self, pass: &Pass<'_>, code: &BlockCode, need: Need) {
+        let Some((executed, known)) = instructions(pass, code).next() else { return };
+        let (operand, bytes) = match executed.ops.last() {
+            Some(Op::Branch { condition, .. }) => (*condition, 1),
+            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
+                (*target, 0xff)
+            }
+            _ => return,
+        };
+        let transfer = known.transfers.get(executed.ops, &known.places, Output::Slot(operand), bytes, 0);
+        self.apply(&transfer, executed.words, need);
     }
 
     /// What in the slice waits for the branch at hand.

@@ -9,6 +9,7 @@ use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
 use super::need::{NumberMap, slot_bit};
+use super::transfer::Transfers;
 use crate::flow::{Flow, FunctionFlow};
 
 /// A statement, by its number in [`Code`].
@@ -67,6 +68,17 @@ pub struct InstructionCode {
     pub block: Option<BlockId>,
     /// For each op, where its words are among those of the instruction.
     pub places: Box<[u8]>,
+    /// What it stores, in pieces of up to eight bytes: the number of the op, the first byte, and how many.
+    pub stored: Box<[(u8, u8, u8)]>,
+    pub has_select: bool,
+    pub transfers: Transfers,
+}
+
+impl InstructionCode {
+    /// How many bytes an op stores, or eight of sixteen.
+    pub fn stored_length(&self, op: u8) -> u64 {
+        self.stored.iter().find(|stored| stored.0 == op).map_or(0, |stored| u64::from(stored.2))
+    }
 }
 
 /// How a block of the machine ends.
@@ -261,6 +273,9 @@ impl<'p> Code<'p> {
                 is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 block,
                 places: places_of_words(ops),
+                stored: stored_pieces(ops),
+                has_select: ops.iter().any(|op| matches!(op, Op::Select { .. })),
+                transfers: Transfers::default(),
             });
         }
         spread_statements(&mut instructions);
@@ -282,6 +297,15 @@ impl<'p> Code<'p> {
             instructions: instructions.into(),
         }
     }
+}
+
+fn stored_pieces(ops: &[Op]) -> Box<[(u8, u8, u8)]> {
+    let pieces = |(number, op): (u8, &Op)| match op {
+        Op::Store { size, .. } => vec![(number, 0, size.bytes() as u8)],
+        Op::StoreVector { .. } => vec![(number, 0, 8), (number, 8, 8)],
+        _ => Vec::new(),
+    };
+    (0..).zip(ops).flat_map(pieces).collect()
 }
 
 fn places_of_words(ops: &[Op]) -> Box<[u8]> {

@@ -8,6 +8,7 @@ mod need;
 mod ops;
 mod potential;
 mod slice;
+mod transfer;
 
 pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};

@@ -283,8 +283,6 @@ pub struct Pending {
     slots: Box<[Slot; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
     wanted: u64,
-    /// How many temporaries do.
-    temporaries: u32,
     pages: NumberMap<u64, u32>,
     store: Vec<Box<Page>>,
     free: Vec<u32>,
@@ -339,12 +337,16 @@ pub const fn slot_bit(reg: Reg) -> u64 {
     }
 }
 
+/// The slot of a bit.
+pub const fn slot_of_bit(bit: u32) -> Reg {
+    Reg(if bit < 32 { bit as u8 } else { bit as u8 + 32 })
+}
+
 impl Pending {
     pub fn new() -> Pending {
         Pending {
             slots: Box::new([Slot::NONE; SLOTS]),
             wanted: 0,
-            temporaries: 0,
             pages: NumberMap::default(),
             store: Vec::new(),
             free: Vec::new(),
@@ -363,11 +365,6 @@ impl Pending {
         self.wanted
     }
 
-    /// Whether something is needed that lives no longer than an instruction.
-    pub fn temporaries_needed(&self) -> bool {
-        self.temporaries > 0
-    }
-
     pub fn has_memory(&self) -> bool {
         self.memory_count > 0
     }
@@ -377,14 +374,8 @@ impl Pending {
             return;
         }
         let slot = &mut self.slots[reg.index()];
-        self.temporaries += u32::from(slot.bytes == 0 && slot_bit(reg) == 0);
         slot.add(bytes, need);
         self.wanted |= slot_bit(reg);
-    }
-
-    #[inline]
-    pub fn is_needed(&self, reg: Reg) -> bool {
-        self.slots[reg.index()].bytes != 0
     }
 
     /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
@@ -392,7 +383,6 @@ impl Pending {
     pub fn take_slot(&mut self, reg: Reg) -> Taken {
         let taken = self.slots[reg.index()].take();
         self.wanted &= !slot_bit(reg);
-        self.temporaries -= u32::from(taken.count > 0 && slot_bit(reg) == 0);
         taken
     }
 
