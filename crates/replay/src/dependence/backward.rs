@@ -15,6 +15,7 @@ use program::{BlockId, State, Stmt};
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
+use super::ops::Served;
 use super::potential::{Bounds, Potential};
 use super::slice::{Share, Slice, Source};
 use super::transfer::Output;
@@ -121,6 +122,8 @@ pub struct Backward<'c, 'p, W> {
     potential: Option<Potential>,
     /// What was contributed last in the block at hand: the next is nearly always the same.
     repeated: Option<Repeated>,
+    /// What the instruction at hand made; kept for its memory.
+    pub(super) served: Vec<Served>,
     /// The instruction at hand.
     pub(super) now: Now,
 }
@@ -171,6 +174,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             begin,
             initialisers: BTreeMap::new(),
             repeated: None,
+            served: Vec::new(),
             potential: match follow {
                 Follow::Relevant(bounds) => Some(Potential::new(bounds)),
                 Follow::Data | Follow::Full => None,

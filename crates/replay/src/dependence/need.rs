@@ -386,6 +386,18 @@ impl Pending {
         taken
     }
 
+    /// The same, without a list of them.
+    #[inline]
+    pub fn take_slot_each(&mut self, reg: Reg, mut each: impl FnMut(Bytes, Need)) {
+        self.wanted &= !slot_bit(reg);
+        let slot = &mut self.slots[reg.index()];
+        if slot.is_mixed {
+            slot.take().iter().for_each(|(bytes, need)| each(bytes, need));
+        } else if slot.bytes != 0 {
+            each(std::mem::take(&mut slot.bytes), slot.need);
+        }
+    }
+
     /// Up to 8 bytes of memory are needed: those of the set.
     pub fn need_bytes(&mut self, address: u64, bytes: Bytes, need: Need) {
         let offset = (address % PAGE) as usize;

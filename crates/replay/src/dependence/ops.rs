@@ -12,8 +12,14 @@ use super::transfer::{Output, Read, Transfer};
 
 const WHOLE: Bytes = 0xff;
 
-/// Different needs that one instruction serves: four parts of the flags, two slots, sixteen bytes of memory.
-const MOST_SERVED: usize = 64;
+/// Something needed that an instruction made.
+pub(super) struct Served {
+    output: Output,
+    bytes: Bytes,
+    need: Need,
+    /// Where it was stored.
+    at: u64,
+}
 
 /// Where the XMM registers are in what fxsave writes.
 const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
@@ -26,22 +32,14 @@ impl<W: Watch> Backward<'_, '_, W> {
         }
         let outcome = outcome_of(executed, known);
         // All results first: an instruction may use what it overwrites.
-        let mut served = [(Output::Slot(Reg::ZERO), 0, Need::of_criterion(), 0); MOST_SERVED];
-        let mut count = 0;
-        let mut serve = |output, bytes, need, at| {
-            if let Some(place) = served.get_mut(count) {
-                *place = (output, bytes, need, at);
-                count += 1;
-            }
-        };
+        let mut served = std::mem::take(&mut self.served);
+        served.clear();
+        let mut serve = |output, bytes, need, at| served.push(Served { output, bytes, need, at });
         let mut slots = known.writes & self.pending.wanted_slots();
         while slots != 0 {
             let slot = slot_of_bit(slots.trailing_zeros());
             slots &= slots - 1;
-            self.pending
-                .take_slot(slot)
-                .iter()
-                .for_each(|(bytes, need)| serve(Output::Slot(slot), bytes, need, 0));
+            self.pending.take_slot_each(slot, |bytes, need| serve(Output::Slot(slot), bytes, need, 0));
         }
         for &(op, first, length) in &known.stored {
             let place = known.places.get(usize::from(op)).copied().unwrap_or(0);
@@ -52,7 +50,7 @@ impl<W: Watch> Backward<'_, '_, W> {
                 taken.iter().for_each(|(bytes, need)| serve(Output::Store { op, first }, bytes, need, at));
             }
         }
-        for &(output, bytes, need, at) in served.iter().take(count) {
+        for &Served { output, bytes, need, at } in &served {
             let transfer = known.transfers.get(executed.ops, &known.places, output, bytes, outcome);
             let made = match output {
                 Output::Slot(slot) => Made::Register(slot),
@@ -69,6 +67,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             let passed = self.contribute(need, made);
             self.apply(&transfer, executed.words, passed);
         }
+        self.served = served;
     }
 
     /// What an instruction used for something is needed.
