@@ -305,6 +305,18 @@ fn jumps_of_all_kinds_leave_no_regions_behind() {
     }
 }
 
+#[test]
+fn indices_are_unique_in_optimised_code_too() {
+    let scratch = Scratch::new("index-optimised");
+    for (name, source) in [("loops", LOOPS), ("jumps", JUMPS)] {
+        let program = scratch.compile(name, source, &["-O2"]);
+        let (found, deepest) = indices(&program);
+        assert!(found.len() > 5, "{name}: {found:?}");
+        assert_unique(&found);
+        assert!(deepest < 250, "{name}: {deepest}");
+    }
+}
+
 const EXCEPTIONS: &str = r#"
 static int sum;
 static void thrower(int n)
