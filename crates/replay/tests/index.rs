@@ -304,3 +304,58 @@ fn jumps_of_all_kinds_leave_no_regions_behind() {
         assert!(texts.iter().any(|text| text == expected), "no {expected} in {:#?}", &texts[..300]);
     }
 }
+
+#[test]
+fn indices_are_unique_in_optimised_code_too() {
+    let scratch = Scratch::new("index-optimised");
+    for (name, source) in [("loops", LOOPS), ("jumps", JUMPS)] {
+        let program = scratch.compile(name, source, &["-O2"]);
+        let (found, deepest) = indices(&program);
+        assert!(found.len() > 5, "{name}: {found:?}");
+        assert_unique(&found);
+        assert!(deepest < 250, "{name}: {deepest}");
+    }
+}
+
+const EXCEPTIONS: &str = r#"
+static int sum;
+static void thrower(int n)
+{
+    if (n % 3 == 0)
+        throw n;
+    sum += n;
+}
+int main()
+{
+    for (int i = 0; i < 7; i++) {
+        try {
+            if (i != 5)
+                thrower(i);
+            sum++;
+        } catch (int n) {
+            sum += 100;
+        }
+        sum += 2;
+    }
+    return sum == 333 ? 0 : 1;
+}
+"#;
+
+#[test]
+fn exceptions_leave_the_regions_that_they_are_thrown_out_of() {
+    let scratch = Scratch::new("index-exceptions");
+    let program = scratch.compile_plus("exceptions", EXCEPTIONS, &["-O0"]);
+    let (found, deepest) = indices(&program);
+    assert_unique(&found);
+    assert!(deepest < 12, "{deepest}");
+    let texts = texts(&found);
+    for expected in [
+        "main · 11 true · 13 true · thrower · 5 true · 6",
+        "main · 11 true (2) · 15",
+        "main · 11 true (4) · 17",
+        "main · 11 true (4) · 19",
+        "main · 11 true (5) · 19",
+    ] {
+        assert!(texts.iter().any(|text| text == expected), "no {expected} in {texts:#?}");
+    }
+}

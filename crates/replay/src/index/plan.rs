@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use machine::Pass;
 use program::conditions::{Exit, MemberKind, Step};
-use program::{Analysis, Condition, ConditionKind, Program, Scope, Terminator, Trust};
+use program::{Analysis, BlockId, Condition, ConditionKind, Program, Scope, Terminator, Trust};
 
 use super::keys::{Keys, PointKey};
 use super::path::Side;
 use crate::events::{Ending, Shape, Shapes};
 use crate::flow::{Flow, FunctionFlow};
+
+/// Bytes of a block that asks for one more type of an exception: a comparison with a number and a jump. What catches it is longer,
+/// since it begins with a call.
+const MOST_ASKING: u64 = 13;
 
 /// A function in scope.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct FunctionPlan {
     deciders: HashMap<u64, Decision>,
     /// Where regions end, sorted.
     closes: Vec<u64>,
+    /// Where exceptions are caught, with the places among `closes` that all ways from there lead to.
+    pads: HashMap<u64, Vec<u64>>,
     /// Edges that go back in loops: address of the last instruction, start of the loop, and whether nothing
     /// ends this loop. Sorted.
     back: Vec<(u64, u64, bool)>,
@@ -92,6 +98,8 @@ pub struct Mark {
 pub enum MarkKind {
     /// Regions that end at this address do.
     Close(u64),
+    /// An exception is caught here.
+    Landing(u64),
     Statement(PointKey),
 }
 
@@ -138,6 +146,9 @@ impl<'p> Plans<'p> {
             for (instruction, address) in (0..).zip(shape.addresses()) {
                 if function.closes.binary_search(address).is_ok() {
                     marks.push(Mark { instruction, kind: MarkKind::Close(*address) });
+                }
+                if function.pads.contains_key(address) {
+                    marks.push(Mark { instruction, kind: MarkKind::Landing(*address) });
                 }
                 let here = (self.keys)(*address);
                 if here.is_some() && here != statement {
@@ -195,6 +206,11 @@ impl<'p> Plans<'p> {
 }
 
 impl PassPlan {
+    /// Whether exceptions come here.
+    pub fn is_landing(&self) -> bool {
+        self.function.as_ref().is_some_and(|function| function.pads.contains_key(&self.start))
+    }
+
     /// The condition that is decided when control goes on at `next`, and how.
     pub fn decided(&self, next: u64) -> Option<(u32, Side)> {
         let Decision { condition, holds, fails } = self.decision?;
@@ -250,6 +266,7 @@ impl FunctionPlan {
             conditions: Vec::new(),
             deciders: HashMap::new(),
             closes: Vec::new(),
+            pads: HashMap::new(),
             back: back_edges(flow),
         };
         let found = program.conditions(entry);
@@ -261,7 +278,15 @@ impl FunctionPlan {
         plan.closes = plan.conditions.iter().filter_map(|condition| condition.close).collect();
         plan.closes.sort_unstable();
         plan.closes.dedup();
+        for pad in &flow.cfg().landing_pads {
+            plan.add_pad(flow, *pad);
+        }
         plan
+    }
+
+    /// Whether a region that ends at `close` is still to end there when an exception is caught at `pad`.
+    pub fn ends_after(&self, pad: u64, close: u64) -> bool {
+        self.pads.get(&pad).is_none_or(|met| met.contains(&close))
     }
 
     fn add(&mut self, program: &Program, flow: &FunctionFlow, condition: &Condition) {
@@ -332,6 +357,28 @@ impl FunctionPlan {
                 otherwise: None,
             });
         }
+    }
+
+    /// A landing pad begins with the question of whether the exception is of a type that is caught here. If not, it goes on its
+    /// way, so these ways never meet; for those who catch it, it is no condition.
+    fn add_pad(&mut self, flow: &FunctionFlow, pad: BlockId) {
+        let cfg = flow.cfg();
+        let (mut asked, mut next) = (vec![pad], 0);
+        while let Some(block) = asked.get(next).and_then(|id| cfg.block(*id)) {
+            next += 1;
+            let is_small = block.end.saturating_sub(block.start) <= MOST_ASKING;
+            let asks = matches!(block.terminator, Terminator::Branch { .. }) && (next == 1 || is_small);
+            if asks && flow.reconvergence(block.last).is_none() {
+                self.deciders.remove(&block.last);
+                let more: Vec<BlockId> =
+                    block.terminator.successors().filter(|block| !asked.contains(block)).collect();
+                asked.extend(more);
+            }
+        }
+        let starts = || asked.iter().filter_map(|id| Some(cfg.block(*id)?.start));
+        let is_met = |close: &u64| starts().any(|start| flow.leads_to(start, *close));
+        let met = self.closes.iter().copied().filter(is_met).collect();
+        self.pads.extend(cfg.block(pad).map(|pad| (pad.start, met)));
     }
 
     /// Tells the conditions of one statement apart by their order.

@@ -195,7 +195,9 @@ impl<'p> Indexer<'p> {
                 let mut there = before.fork();
                 there.run(time, &mut Unwatched);
                 self.state.forget_below(there.machine.cpu.get(Reg::RSP), event);
-                self.state.jump_back(plan, keys, event);
+                if !plan.is_landing() {
+                    self.state.jump_back(plan, keys, event);
+                }
             }
             Ending::Next
             | Ending::Jump
@@ -221,6 +223,7 @@ impl<'p> Indexer<'p> {
         for mark in plan.marks.iter().filter(|mark| part.contains(&mark.instruction)) {
             match mark.kind {
                 MarkKind::Close(address) => self.state.close(address, event),
+                MarkKind::Landing(address) => self.state.land(address, event),
                 MarkKind::Statement(key) => {
                     let Some(frame) = self.state.frame_mut() else { continue };
                     if frame.statement == Some(key) {
@@ -524,6 +527,19 @@ impl State {
         self.entries.push(Entry::Region(Region { of, side, close, count }));
         self.deepest = self.deepest.max(self.entries.len());
         count
+    }
+
+    /// An exception has been caught: regions that ended where control does not come any more end here.
+    fn land(&mut self, address: u64, event: &mut impl FnMut(Event)) {
+        let Some(function) = self.frame().and_then(|frame| frame.function.clone()) else { return };
+        let regions = self.entries.get(self.frame + 1..).unwrap_or(&[]);
+        let is_over = |entry: &Entry| match entry {
+            Entry::Region(Region { close: Some(close), .. }) => !function.ends_after(address, *close),
+            _ => false,
+        };
+        if let Some(first) = regions.iter().position(is_over) {
+            self.truncate(self.frame + 1 + first, event);
+        }
     }
 
     /// Control has come to an address at which regions may end.
