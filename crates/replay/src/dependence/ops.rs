@@ -5,12 +5,14 @@ use linux::{Place, SystemCall};
 use machine::{Plan, Words};
 
 use super::backward::{Backward, Made, Watch};
-use super::need::{Need, Use};
+use super::need::{Need, Taken, Use};
 use super::slice::Source;
 
 /// No instruction is lifted to more ops; what is beyond is taken to access nothing.
 const MOST_OPS: usize = 64;
 const WHOLE: Bytes = 0xff;
+/// No op that computes makes more slots: the flags are four.
+const MOST_MADE: usize = 4;
 
 /// Where the XMM registers are in what fxsave writes.
 const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
@@ -61,18 +63,34 @@ impl<W: Watch> Backward<'_, '_, W> {
             Op::Helper { helper, address } => self.helper(helper, &address, word),
             // The kernel's part; see `system_call`.
             Op::Syscall => {}
-            _ => op.writes(|slot| self.computed(op, slot)),
+            _ => self.computed(op),
         }
     }
 
-    /// An op that makes a slot from others.
-    fn computed(&mut self, op: &Op, slot: Reg) {
-        // Float instructions add to the exception flags, which next to nobody reads; the rounding mode, which all of them read,
-        // is not theirs.
-        if slot == Reg::MXCSR && matches!(op, Op::Vector { .. }) || !self.pending.is_needed(slot) {
-            return;
+    /// An op that makes slots from others. All that it made is taken before anything that it used is needed, since slots can
+    /// be both.
+    fn computed(&mut self, op: &Op) {
+        let mut taken = [const { None }; MOST_MADE];
+        let mut count = 0;
+        op.writes(|slot| {
+            // Float instructions add to the exception flags, which next to nobody reads; the rounding mode, which all of them
+            // read, is not theirs.
+            let is_kept = slot == Reg::MXCSR && matches!(op, Op::Vector { .. });
+            if !is_kept
+                && self.pending.is_needed(slot)
+                && let Some(place) = taken.get_mut(count)
+            {
+                *place = Some((slot, self.pending.take_slot(slot)));
+                count += 1;
+            }
+        });
+        for (slot, needs) in taken.into_iter().flatten() {
+            self.made_from(op, slot, &needs);
         }
-        for (bytes, need) in self.pending.take_slot(slot).iter() {
+    }
+
+    fn made_from(&mut self, op: &Op, slot: Reg, needs: &Taken) {
+        for (bytes, need) in needs.iter() {
             let sources = op.sources(slot, bytes);
             if slot == Reg::RBP && sources.slots().eq([(Reg::RSP, sources_bytes(&sources))]) {
                 // The frame pointer is set up.
