@@ -35,8 +35,9 @@ impl Recording {
             pass.ask_why_here();
         }
         self.backward(question.time, |segment| {
-            pass.pass(segment.trace, segment.calls);
-            !pass.is_done() && segment.start > begin
+            let start = segment.start;
+            pass.pass(segment);
+            !pass.is_done() && start > begin
         });
         pass.finish()
     }

@@ -8,14 +8,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lift::{Op, Reg};
-use linux::{Place, SystemCall};
-use machine::{Executed, Pass, Time, Trace};
+use linux::{Place, Process, SystemCall};
+use machine::{Executed, Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
 use super::slice::{Share, Slice, Source};
+use crate::Segment;
+use crate::events::sets_stack_anew;
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,9 +194,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Goes over a stretch of the run, from its end to its start or to where the program began.
-    pub fn pass(&mut self, trace: &Trace, calls: &[SystemCall]) {
-        let mut calls = calls.iter().rev().peekable();
-        for pass in trace.backward() {
+    pub fn pass(&mut self, segment: Segment<'_>) {
+        let mut calls = segment.calls.iter().rev().peekable();
+        for pass in segment.trace.backward() {
             let code = self.code.block(&pass);
             let last = pass.instructions().end;
             let is_whole = last == code.instructions.len();
@@ -207,14 +209,21 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 }
                 _ => None,
             };
-            self.block(&pass, &code, ending, call);
+            self.block(&pass, &code, ending, call, segment.before);
             if self.is_done() || pass.time <= self.begin {
                 return;
             }
         }
     }
 
-    fn block(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, call: Option<&SystemCall>) {
+    fn block(
+        &mut self,
+        pass: &Pass<'_>,
+        code: &BlockCode,
+        ending: Ending,
+        call: Option<&SystemCall>,
+        before: &mut Process,
+    ) {
         let first = pass.instructions().start;
         let Some(begin) = code.instructions.get(first) else { return };
         let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
@@ -225,7 +234,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
         self.now.block = last.block;
         self.now.is_transit = false;
-        let (left, slot) = self.transfer(pass, code.function, ending);
+        let (left, slot) = self.transfer(pass, code.function, ending, before);
         self.frames.visit(last.stmt, last.address);
         if let Some(slot) = slot {
             self.end_uninitialised(slot);
@@ -304,7 +313,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Keeps account of activations. What those that begin here left open comes back, and the return slot of a call.
-    fn transfer(&mut self, pass: &Pass<'_>, function: FunctionId, ending: Ending) -> (Left, Option<u64>) {
+    fn transfer(
+        &mut self,
+        pass: &Pass<'_>,
+        function: FunctionId,
+        ending: Ending,
+        before: &mut Process,
+    ) -> (Left, Option<u64>) {
         let slot = pass.words().last().copied();
         match (ending, slot) {
             (Ending::Return, Some(slot)) => {
@@ -316,7 +331,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
             (Ending::Call, Some(slot)) => (self.frames.leave(self.code, slot, function), Some(slot)),
             _ if self.frames.top().is_none_or(|top| top.function != function) => {
-                (self.frames.jump(self.code, function), None)
+                let unwinds = |(_, ops): (u64, &[Op])| ops.iter().any(sets_stack_anew);
+                if ending != Ending::IndirectJump || !pass.whole_block().any(unwinds) {
+                    return (self.frames.jump(self.code, function), None);
+                }
+                let mut there = before.fork();
+                there.run(pass.time, &mut Unwatched);
+                (self.frames.unwound(self.code, function, &State::of(&there.machine)), None)
             }
             _ => (Left::default(), None),
         }
