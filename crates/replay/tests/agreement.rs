@@ -4,8 +4,9 @@ mod guest;
 mod naive;
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use guest::{Guest, compile};
+use guest::{Guest, carried, compile, compile_all};
 use machine::Time;
 use naive::{Answer, Naive, csmith};
 use program::Scope;
@@ -60,17 +61,69 @@ fn compare(guest: &mut Guest, name: &str, seed: u64, samples: usize) -> (usize, 
     (compared, told)
 }
 
+fn agrees(guest: &mut Guest, name: &str, samples: usize) {
+    let (compared, told) = compare(guest, name, 1, samples);
+    println!("{name}: {compared} slices compared in a run of {:?}", guest.recording.end());
+    assert!(compared > 0 && told.is_empty(), "{}", told.join("\n"));
+}
+
 #[test]
 fn small_programs_have_the_slices_that_their_graphs_have() {
-    for (source, arguments) in
-        [("two_parts.c", &["2", "1"][..]), ("steps.c", &["2", "abc"]), ("omitted.c", &[])]
-    {
-        for options in [["-O0"], ["-O1"]] {
-            let mut guest = Guest::compile(source, &options, arguments);
-            let (compared, told) = compare(&mut guest, &format!("{source} {options:?}"), 1, 20);
-            assert!(compared > 0 && told.is_empty(), "{}", told.join("\n"));
+    for (source, arguments) in [
+        ("two_parts.c", &["2", "1"][..]),
+        ("steps.c", &["2", "abc"]),
+        ("omitted.c", &[]),
+        ("ways.c", &["depth", "30"]),
+        ("ways.c", &["find", "9"]),
+        ("ways.c", &["machine", "abbabac"]),
+        ("ways.c", &["nest", "4"]),
+        ("ways.c", &["even", "9"]),
+        ("ways.c", &["jump", "6"]),
+        ("channels.c", &["vector", "xy"]),
+        ("channels.c", &["send", "xy"]),
+        ("channels.c", &["mapping", "xy"]),
+    ] {
+        for (compiler, optimisation) in [("gcc", "-O0"), ("clang", "-O1")] {
+            let mut guest = Guest::compile_by(compiler, source, &[optimisation], arguments);
+            agrees(&mut guest, &format!("{source} {arguments:?} by {compiler} {optimisation}"), 8);
         }
     }
+}
+
+/// A program of another crate's tests.
+fn other(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path).canonicalize().unwrap()
+}
+
+#[test]
+fn programs_of_every_shape_have_the_slices_that_their_graphs_have() {
+    for (path, arguments) in [
+        ("../oracle/tests/programs/shapes.c", &["4"][..]),
+        ("../program/tests/programs/chains.c", &[]),
+        ("../../eval/programs/ledger.c", &["1"]),
+    ] {
+        for (compiler, optimisation) in [("gcc", "-O2"), ("clang", "-O0")] {
+            let program = compile(compiler, &other(path), &[optimisation]);
+            // The beginning will do.
+            let mut guest = Guest::run_for(program, arguments, Time(300_000));
+            agrees(&mut guest, &format!("{path} by {compiler} {optimisation}"), 12);
+        }
+    }
+}
+
+#[test]
+fn an_interpreter_has_the_slices_that_its_graph_has() {
+    let directory = carried("lua-src", "lua-5.4.7");
+    let files = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut sources: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
+    sources.sort();
+    sources.insert(0, other("../oracle/tests/programs/interpreter.c"));
+    let include = format!("-I{}", directory.display());
+    let program = compile_all("gcc", &sources, &["-O1", &include]);
+    let script = "local t = {} for i = 1, 9 do t[i] = i * i end print(#t, t[3] + t[4], ('x'):rep(3))";
+    let mut guest = Guest::run_for(program, &[script], LONGEST);
+    agrees(&mut guest, "lua", 12);
 }
 
 fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
@@ -102,14 +155,26 @@ fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
     assert!(compared > 0);
 }
 
+/// In the normal mode so many programs a test, of which several run side by side.
+const PROGRAMS: u64 = 8;
+const LONG_PROGRAMS: u64 = 200;
+
+fn share(number: u64) {
+    let programs = if std::env::var_os("WHYDUNIT_LONG").is_some() { LONG_PROGRAMS } else { PROGRAMS };
+    compare_random(1 + number * 1000..1 + number * 1000 + programs, 8);
+}
+
 #[test]
-fn random_programs_have_the_slices_that_their_graphs_have() {
-    let (first, last) = match std::env::var("SEEDS") {
-        Ok(seeds) => {
-            let (a, b) = seeds.split_once("..").unwrap();
-            (a.parse().unwrap(), b.parse().unwrap())
-        }
-        _ => (1, 25),
-    };
-    compare_random(first..last, 8);
+fn random_programs_have_the_slices_that_their_graphs_have_1() {
+    share(0);
+}
+
+#[test]
+fn random_programs_have_the_slices_that_their_graphs_have_2() {
+    share(1);
+}
+
+#[test]
+fn random_programs_have_the_slices_that_their_graphs_have_3() {
+    share(2);
 }

@@ -17,6 +17,9 @@ use replay::{Cell, Code, Follow, Question, Recording};
 /// Random programs that run for longer are left out.
 const LONGEST: Time = Time(400_000);
 
+/// Trials with one criterion.
+const TRIALS: usize = 10;
+
 /// What came of changed definitions.
 #[derive(Debug, Default)]
 struct Trials {
@@ -28,6 +31,9 @@ struct Trials {
     /// Of those whose criterion is there to be looked at.
     diverged_output: u64,
     changed_output: u64,
+    /// With definitions inside of the slice: that these do change the criterion shows that the others could.
+    inside: u64,
+    inside_changed: u64,
 }
 
 /// The way that a run took: instructions, addresses, choices and system calls.
@@ -92,34 +98,53 @@ fn try_program(guest: &mut Guest, name: &str, seed: u64, most: usize, trials: &m
     let naive = Naive::watch(&mut guest.recording, &mut code, seed, 60);
     let mut random = Random::new(seed);
     let criteria = naive.questions.len() as u64;
-    for _ in 0..most.min(criteria as usize * 100) / 10 {
+    for _ in 0..most.min(criteria as usize * 100) / TRIALS {
         let (question, roots) = &naive.questions[random.below(criteria) as usize];
         let (_, slice) = naive.visited(&mut code, roots, Follow::Full);
-        let is_outside = |definition: &&Definition| {
+        let is_inside = |definition: &Definition| {
             let bytes = slice.get(&definition.part.node).copied().unwrap_or(0);
-            definition.time < question.time && bytes & 1 << definition.part.byte == 0
+            bytes & 1 << definition.part.byte != 0
         };
-        let outside: Vec<&Definition> = naive.definitions.iter().filter(is_outside).collect();
-        for _ in 0..10.min(outside.len()) {
+        let before = naive.definitions.iter().filter(|definition| definition.time < question.time);
+        let (inside, outside): (Vec<&Definition>, Vec<_>) = before.partition(|known| is_inside(known));
+        for _ in 0..TRIALS.min(outside.len()) {
             let definition = outside[random.below(outside.len() as u64) as usize];
-            let Some(action) = altered(&mut guest.recording, definition) else { continue };
-            let time = definition.time;
-            let expected = outcome(guest.recording.at(time), question);
-            let mut diversion = guest.recording.divert(time, &[Intervention::At(time, action)]);
-            let found = outcome(diversion.process().fork(), question);
-            if found.0 == expected.0 {
+            let Some((same_way, changed)) = try_change(&mut guest.recording, definition, question) else {
+                continue;
+            };
+            if same_way {
                 trials.same += 1;
-                if found.1 != expected.1 {
+                if changed {
                     trials.refuted.push(format!("{name}: {question:?} changes with {definition:?}"));
                 }
             } else {
                 let is_output = matches!(question.cells[..], [Cell::Kernel { .. }]);
                 trials.diverged += 1;
                 trials.diverged_output += u64::from(is_output);
-                trials.changed_output += u64::from(is_output && found.1 != expected.1);
+                trials.changed_output += u64::from(is_output && changed);
             }
         }
+        if let Some(definition) = inside.last()
+            && let Some((true, changed)) = try_change(&mut guest.recording, definition, question)
+        {
+            trials.inside += 1;
+            trials.inside_changed += u64::from(changed);
+        }
     }
+}
+
+/// Changes a byte right after it was made: whether the run goes the same way, and whether the criterion changes.
+fn try_change(
+    recording: &mut Recording,
+    definition: &Definition,
+    question: &Question,
+) -> Option<(bool, bool)> {
+    let action = altered(recording, definition)?;
+    let time = definition.time;
+    let expected = outcome(recording.at(time), question);
+    let mut diversion = recording.divert(time, &[Intervention::At(time, action)]);
+    let found = outcome(diversion.process().fork(), question);
+    Some((found.0 == expected.0, found.1 != expected.1))
 }
 
 fn random_programs(seeds: std::ops::Range<u64>, mut each: impl FnMut(&mut Guest, &str, u64)) {
@@ -150,9 +175,10 @@ fn what_is_outside_of_a_slice_makes_no_difference() {
         "{} trials with the same path and addresses, {} that diverged; of {} of these that ask about output, {} changed it",
         trials.same, trials.diverged, trials.diverged_output, trials.changed_output
     );
+    println!("inside of slices {} of {} changes changed the criterion", trials.inside_changed, trials.inside);
     trials.refuted.truncate(10);
     assert!(trials.refuted.is_empty(), "{}", trials.refuted.join("\n"));
-    assert!(trials.same > 0);
+    assert!(trials.same > 0 && trials.inside_changed > 0);
 }
 
 /// What came of slices that were executed alone.
@@ -162,6 +188,9 @@ struct Reruns {
     instructions: u64,
     left_out: u64,
     wrong: Vec<String>,
+    /// With the last instruction missing: that the value is then another shows that it was made, not there already.
+    cut: u64,
+    cut_wrong: u64,
 }
 
 fn rerun(guest: &mut Guest, name: &str, seed: u64, most: usize, reruns: &mut Reruns) {
@@ -171,16 +200,12 @@ fn rerun(guest: &mut Guest, name: &str, seed: u64, most: usize, reruns: &mut Rer
         let (answer, visited) = naive.visited(&mut code, roots, Follow::Data);
         let is_kernel = question.cells.iter().any(|cell| matches!(cell, Cell::Kernel { .. }));
         let alone = Alone::new(&mut guest.recording, &naive, question, &answer, &visited);
-        let Some(mut alone) = alone.filter(|_| !is_kernel) else {
+        let Some(alone) = alone.filter(|_| !is_kernel) else {
             reruns.left_out += 1;
             continue;
         };
-        guest.recording.at(naive.begin()).run(question.time, &mut alone);
-        let mut remade = guest.recording.at(question.time);
-        let expected = contents(&remade, &question.cells);
-        let (executed, mut faults) = (alone.executed, alone.faults);
-        remade.machine = alone.machine;
-        let found = contents(&remade, &question.cells);
+        let expected = contents(&guest.recording.at(question.time), &question.cells);
+        let (found, executed, mut faults) = remade(&mut guest.recording, &naive, question, alone);
         if found != expected {
             faults.push(format!("gives {found:x?}, not {expected:x?}"));
         }
@@ -189,7 +214,24 @@ fn rerun(guest: &mut Guest, name: &str, seed: u64, most: usize, reruns: &mut Rer
         if let Some(fault) = faults.first() {
             reruns.wrong.push(format!("{name}: {question:?}: {fault}"));
         }
+        let mut cut = Alone::new(&mut guest.recording, &naive, question, &answer, &visited).unwrap();
+        cut.leave_out_last();
+        reruns.cut += 1;
+        reruns.cut_wrong += u64::from(remade(&mut guest.recording, &naive, question, cut).0 != expected);
     }
+}
+
+/// What a slice makes of the criterion, by how many instructions, and what went wrong.
+fn remade(
+    recording: &mut Recording,
+    naive: &Naive,
+    question: &Question,
+    mut alone: Alone,
+) -> (Vec<u8>, u64, Vec<String>) {
+    recording.at(naive.begin()).run(question.time, &mut alone);
+    let mut process = recording.at(question.time);
+    process.machine = alone.machine;
+    (contents(&process, &question.cells), alone.executed, alone.faults)
 }
 
 #[test]
@@ -201,7 +243,8 @@ fn the_ops_of_a_data_slice_alone_make_the_value_again() {
         "{} slices with {} instructions executed alone, {} left out",
         reruns.done, reruns.instructions, reruns.left_out
     );
+    println!("with the last instruction missing {} of {} gave another value", reruns.cut_wrong, reruns.cut);
     reruns.wrong.truncate(10);
     assert!(reruns.wrong.is_empty(), "{}", reruns.wrong.join("\n"));
-    assert!(reruns.done > 0);
+    assert!(reruns.done > 0 && 2 * reruns.cut_wrong > reruns.cut);
 }

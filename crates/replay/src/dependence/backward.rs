@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use lift::{Op, Reg, Value};
 use linux::{Place, Process, SystemCall};
-use machine::{Executed, Pass, Time};
+use machine::{Executed, Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
@@ -20,6 +20,7 @@ use super::potential::{Bounds, Potential};
 use super::slice::{Share, Slice, Source};
 use super::transfer::Output;
 use crate::Segment;
+use crate::events::sets_stack_anew;
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,7 +269,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
         self.now.block = last.block;
         self.now.is_transit = false;
-        let (left, slot) = self.transfer(pass, code.function, ending);
+        let (left, slot) = self.transfer(pass, code.function, ending, before);
         self.frames.visit(last.stmt, last.address);
         if let Some(slot) = slot {
             self.end_uninitialised(slot);
@@ -346,7 +347,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Keeps account of activations. What those that begin here left open comes back, and the return slot of a call.
-    fn transfer(&mut self, pass: &Pass<'_>, function: FunctionId, ending: Ending) -> (Left, Option<u64>) {
+    fn transfer(
+        &mut self,
+        pass: &Pass<'_>,
+        function: FunctionId,
+        ending: Ending,
+        before: &mut Process,
+    ) -> (Left, Option<u64>) {
         let slot = pass.words().last().copied();
         match (ending, slot) {
             (Ending::Return, Some(slot)) => {
@@ -358,7 +365,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
             (Ending::Call, Some(slot)) => (self.frames.leave(self.code, slot, function), Some(slot)),
             _ if self.frames.top().is_none_or(|top| top.function != function) => {
-                (self.frames.jump(self.code, function), None)
+                let unwinds = |(_, ops): (u64, &[Op])| ops.iter().any(sets_stack_anew);
+                if ending != Ending::IndirectJump || !pass.whole_block().any(unwinds) {
+                    return (self.frames.jump(self.code, function), None);
+                }
+                let mut there = before.fork();
+                there.run(pass.time, &mut Unwatched);
+                (self.frames.unwound(self.code, function, &State::of(&there.machine)), None)
             }
             _ => (Left::default(), None),
         }

@@ -68,17 +68,25 @@ impl Frames {
     /// The activations of a stopped guest.
     pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Frames {
         let mut frames = Frames { stack: Vec::new(), numbers: 0, most: 0 };
+        frames.push_found(code, program, state, None);
+        frames
+    }
+
+    /// The activations of a stopped guest, from the one with this return slot inwards.
+    fn push_found(&mut self, code: &mut Code<'_>, program: &Program, state: &State<'_>, from: Option<u64>) {
         let found = program.backtrace_of(state, MOST_CALLERS).frames;
         let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
         for (depth, frame) in real.iter().enumerate().rev() {
             let caller = real.get(depth + 1).and_then(|caller| caller.registers.rsp());
             let slot = caller.map(|rsp| rsp.wrapping_sub(8));
+            if from.is_some_and(|from| slot.is_none_or(|slot| slot > from)) {
+                continue;
+            }
             let function = code.function_at(frame.lookup);
-            frames.push(code, slot, function, frame.address);
+            self.push(code, slot, function, frame.address);
             let stmt = code.statement_at(frame.lookup);
-            frames.enter_statement(stmt);
+            self.enter_statement(stmt);
         }
-        frames
     }
 
     pub fn top(&mut self) -> Option<&mut Frame> {
@@ -147,6 +155,25 @@ impl Frames {
             None => None,
         };
         self.push(code, slot, function, 0);
+        left
+    }
+
+    /// Control jumped out of this function and of others into the activation at hand, as longjmp does; `state` is the guest
+    /// then. What ran in that activation before has nothing to do with what ran after, but for the jump.
+    pub fn unwound(&mut self, code: &mut Code<'_>, function: FunctionId, state: &State<'_>) -> Left {
+        let mut left = Left::default();
+        let slot = self.stack.pop().and_then(|frame| {
+            let slot = frame.slot;
+            left.add(frame);
+            slot
+        });
+        if slot.is_some() {
+            let program = code.program();
+            self.push_found(code, program, state, slot);
+        }
+        if self.stack.last().is_none_or(|top| top.function != function) {
+            self.push(code, None, function, 0);
+        }
         left
     }
 

@@ -160,6 +160,13 @@ impl Activations {
         }
     }
 
+    /// Control jumps out of the innermost activation, perhaps of others as well; those that stay are seen again later.
+    pub fn left(&mut self, time: Time) {
+        for instance in self.stack.iter().filter_map(|activation| activation.unnamed.or(activation.current)) {
+            self.instances[instance as usize].end = time;
+        }
+    }
+
     fn touch(&mut self, instance: u32, time: Time) {
         self.instances[instance as usize].end = time;
     }

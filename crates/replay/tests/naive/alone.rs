@@ -80,6 +80,11 @@ impl Alone {
         Some(Alone { machine, ops, kernel, results, frame_pointers, trusted, executed, faults })
     }
 
+    /// The last instruction of the slice is not executed.
+    pub fn leave_out_last(&mut self) {
+        self.ops.pop_last();
+    }
+
     /// Gives a register the value that it has in the run.
     fn lend(&mut self, reg: Reg, run: &Cpu) {
         self.machine.cpu.set(reg, run.get(reg));

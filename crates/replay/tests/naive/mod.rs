@@ -66,7 +66,8 @@ impl Naive {
     pub fn watch(recording: &mut Recording, code: &mut Code<'_>, seed: u64, samples: usize) -> Naive {
         let begin = recording.program_start();
         let (mut trace, mut calls) = (Trace::new(), Vec::new());
-        recording.at(begin).run_followed(Time(u64::MAX), &mut trace, &mut calls);
+        let end = recording.end();
+        recording.at(begin).run_followed(end, &mut trace, &mut calls);
         let (facts, functions) = facts(&trace, code);
         let mut random = Random::new(seed);
         let in_scope: Vec<u64> =
@@ -77,7 +78,7 @@ impl Naive {
             .collect();
         times.sort_unstable();
         let mut tracer = Tracer::new(&facts, &functions, &calls, begin, &times);
-        recording.at(begin).run(Time(u64::MAX), &mut tracer);
+        recording.at(begin).run(end, &mut tracer);
         let output = recording.last().kernel.output.contents(Stream::Stdout).len() as u64;
         for _ in 0..samples.div_ceil(4).min(output as usize) {
             let place = Place::Output { stream: Stream::Stdout, offset: random.below(output) };

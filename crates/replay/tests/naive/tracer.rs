@@ -123,6 +123,8 @@ impl<'a> Tracer<'a> {
             (Came::ByCall { slot, entry }, _) => (Some(slot), Some(entry)),
             (Came::Otherwise, Some(top)) if top.function != fact.function => {
                 let is_gone = |slot: Option<u64>| slot.is_some_and(|slot| slot < stack_pointer);
+                // A jump out of several activations is the last that is seen of them.
+                self.activations.left(self.graph.instructions.last().unwrap().time);
                 while self.activations.stack.last().is_some_and(|top| is_gone(top.slot)) {
                     self.activations.pop();
                 }
