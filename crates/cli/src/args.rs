@@ -8,6 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use program::{Scope, ScopeError, SourceMap, SourceMapError};
+use replay::story::Hit;
 
 use crate::case_arguments::CaseArguments;
 use crate::exit_code;
@@ -51,6 +52,23 @@ pub enum Command {
     /// be run and judged, whatever the verdict is.
     #[command(verbatim_doc_comment, override_usage = "whydunit stats [OPTIONS] -- PROGRAM [ARGS]...")]
     Stats(Box<StatsArguments>),
+    /// Tell where a value came from, or why execution came to a line
+    ///
+    /// The story of a value: what made it, what that was made from, which conditions chose
+    /// it, back to the program's input. The newest step comes first; numbers in brackets
+    /// lead from one to the other.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit why --at PLACE [OPTIONS] -- PROGRAM [ARGS]...",
+        after_long_help = exit_code::QUESTION_HELP
+    )]
+    Why(WhyArguments),
+    /// List the statements that something depends on
+    #[command(
+        override_usage = "whydunit slice --at PLACE [OPTIONS] -- PROGRAM [ARGS]...",
+        after_long_help = exit_code::QUESTION_HELP
+    )]
+    Slice(SliceArguments),
     /// Print an intermediate structure in a stable text form
     Dump {
         #[command(subcommand)]
@@ -67,6 +85,78 @@ pub struct StatsArguments {
     pub view: ViewArguments,
     #[command(flatten)]
     pub case: CaseArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct WhyArguments {
+    /// What is asked about
+    ///
+    /// FILE:LINE        why execution came there
+    /// FILE:LINE:EXPR   why EXPR has its value there: before the line is executed, or
+    ///                  after it if the line itself writes EXPR
+    /// crash            why the program was killed, aborted or failed an assertion
+    /// exit             why its exit status is what it is
+    /// output:N         why byte N of standard output, from 0, is what it is
+    /// stderr:N         the same of standard error
+    #[arg(long, verbatim_doc_comment, value_name = "PLACE")]
+    pub at: String,
+
+    /// Which execution of the line is meant: its number, from 1, or `last`
+    #[arg(long, value_name = "N", value_parser = hit, default_value = "last")]
+    pub hit: Hit,
+
+    /// How many steps back the story goes
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub depth: usize,
+
+    /// How the answer is written: for people, or for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct SliceArguments {
+    /// What is asked about, as for `whydunit why` (repeatable)
+    #[arg(long, required = true, value_name = "PLACE")]
+    pub at: Vec<String>,
+
+    /// Which execution of lines is meant: its number, from 1, or `last`
+    #[arg(long, value_name = "N", value_parser = hit, default_value = "last")]
+    pub hit: Hit,
+
+    /// Which dependences are followed
+    #[arg(long, value_enum, default_value = "full")]
+    pub kind: SliceKind,
+
+    /// A table with a line for each statement, instead of the marked source
+    #[arg(long)]
+    pub list: bool,
+
+    /// All executions of statements instead, as they are found, the newest first
+    #[arg(long, conflicts_with_all = ["list", "format"])]
+    pub instances: bool,
+
+    /// How the answer is written: for people, or for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SliceKind {
+    /// Values, and the addresses that they were found by
+    Data,
+    /// Also the conditions that decided what was executed
+    Full,
+    /// Also conditions that would have changed something had they gone the other way
+    Relevant,
 }
 
 /// How an answer is written.
@@ -349,6 +439,14 @@ fn size(text: &str) -> Result<u64, String> {
 
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     number(text, 1000).ok_or_else(|| "a count is a number, as in 250000, 250K, 5M or 2G".to_owned())
+}
+
+fn hit(text: &str) -> Result<Hit, String> {
+    if text == "last" {
+        return Ok(Hit::Last);
+    }
+    let number = number(text, 1000).filter(|number| *number > 0).map(Hit::Nth);
+    number.ok_or_else(|| "an execution is a number, from 1, or `last`".to_owned())
 }
 
 fn instant(text: &str) -> Result<Instant, String> {

@@ -27,6 +27,12 @@ Exit status:
   126  the program was found but cannot be executed
   127  the program was not found";
 
+pub const QUESTION_HELP: &str = "\
+Exit status:
+  0  there is an answer
+  1  there is none: the line was never executed, the variable was optimised out
+  2  the question makes no sense, or the program cannot be run";
+
 /// An error message and the status to exit with.
 #[derive(Debug)]
 pub struct Failure {

@@ -71,6 +71,14 @@ pub fn report(process: &Process, exit: &Exit, name: &str, coloured: bool) -> Opt
     Some(text)
 }
 
+/// What the program did that a fault killed it for, as the end of a sentence that begins with "it".
+pub fn doing(machine: &Machine, exit: &Exit) -> Option<String> {
+    match exit {
+        Exit::Killed { fault: Some(fault), .. } => Some(cause::describe(machine, fault)),
+        _ => None,
+    }
+}
+
 fn killed(name: &str, signal: i32, doing: Option<&str>) -> String {
     let signal_name = signal::name(signal);
     match (doing, signal) {

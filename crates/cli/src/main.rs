@@ -1,6 +1,7 @@
 //! The `whydunit` command: reads arguments, does the asking, and prints the answers.
 
 mod args;
+mod asking;
 mod atomic_file;
 mod bundle;
 mod case_arguments;
@@ -10,11 +11,14 @@ mod exit_code;
 mod fault_report;
 mod lookup;
 mod panic;
+mod progress;
 mod record;
 mod run;
+mod slice;
 mod stats;
 mod streams;
 mod view;
+mod why;
 mod write_back;
 
 use std::process::ExitCode;
@@ -34,6 +38,8 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Stats(arguments) => stats::stats(&arguments),
+        Command::Why(arguments) => why::why(&arguments),
+        Command::Slice(arguments) => slice::slice(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };
     ExitCode::from(result.unwrap_or_else(|failure| {

@@ -24,8 +24,12 @@ pub fn printable(text: &str) -> String {
 
 /// Whether messages may be coloured: only for people, and only if they have not said no.
 pub fn coloured() -> bool {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !refused && io::stderr().is_terminal()
+    !refuses_colour() && io::stderr().is_terminal()
+}
+
+/// Whether the user has said that there are to be no colours.
+pub fn refuses_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Why output could not be passed on.

@@ -1,10 +1,11 @@
 //! How the user wants the program looked at: sources and suspicion, for every command that asks for them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
 use linux::Process;
-use program::{Program, Scope, SourceMap};
+use program::{Program, Scope, SourceMap, Warning};
 
 use crate::args::{SourceArguments, ViewArguments};
 use crate::streams::{printable, tell};
@@ -33,6 +34,17 @@ pub fn program_of(process: &Process) -> Program {
 /// Tells what made the answers poorer than they could be.
 pub fn tell_warnings(program: &Program) {
     for warning in program.warnings() {
+        tell(&format!("whydunit: warning: {}\n", printable(&warning.to_string())));
+    }
+}
+
+/// The same, as far as it is about the program itself or some of its files.
+pub fn tell_warnings_about(program: &Program, files: &BTreeSet<&str>) {
+    let concerns = |warning: &Warning| match warning {
+        Warning::NoDebugInfo { object } => Some(object) == program.main_object(),
+        Warning::SourceMissing { file, .. } | Warning::SourceNewer { file, .. } => files.contains(&**file),
+    };
+    for warning in program.warnings().iter().filter(|warning| concerns(warning)) {
         tell(&format!("whydunit: warning: {}\n", printable(&warning.to_string())));
     }
 }

@@ -195,6 +195,21 @@ impl FileSystem {
         self.tree.take_unknown()
     }
 
+    /// Where on the host a file came from; `None` for one that the guest made.
+    pub fn host_path(&self, inode: Inode) -> Option<&[u8]> {
+        let origin = self.tree.node(inode).ok()?.origin.as_deref()?;
+        Some(&origin.path)
+    }
+
+    /// Bytes of a file as it was on the host; `None` when the guest has changed it.
+    pub fn original_bytes(&mut self, inode: Inode, offset: u64, count: usize) -> Option<Vec<u8>> {
+        let node = self.tree.node(inode).ok()?;
+        if node.changed || node.origin.is_none() {
+            return None;
+        }
+        Some(self.tree.content(inode).ok()?.read(offset, count))
+    }
+
     /// Bytes that the guest's changes take.
     pub fn overlay_bytes(&self) -> u64 {
         self.tree.used()

@@ -8,6 +8,13 @@ use crate::source::SourceFile;
 use crate::statements::{Part, Stmt, View};
 
 impl Program {
+    /// A line of the file that a statement is in, as it is there; `None` without the source, and behind its end.
+    pub fn source_line(&self, stmt: &Stmt, line: u32) -> Option<String> {
+        let file = self.sources.file(&stmt.file, &stmt.object)?;
+        let bytes = file.content().get(file.line(line)?)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
     /// The source of a statement and the place of its text; `None` when the source is not there, or too
     /// short.
     pub(super) fn find_text(&self, stmt: &Stmt) -> Option<(Rc<SourceFile>, Range<usize>)> {

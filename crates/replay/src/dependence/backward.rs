@@ -13,6 +13,7 @@ use machine::{Executed, Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
+use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
 use super::ops::Served;
@@ -58,6 +59,8 @@ pub struct Step {
     /// The instance that made it, and its statement.
     pub maker: u32,
     pub stmt: StmtId,
+    /// Which calls led to it; only for those who [want](Watch::CONTEXTS) to know.
+    pub context: Context,
     /// When and where it was made.
     pub time: Time,
     pub address: u64,
@@ -89,6 +92,8 @@ pub enum Made {
 pub trait Watch {
     /// Whether anything is told at all.
     const WATCHES: bool = true;
+    /// Whether steps tell which calls led to their makers.
+    const CONTEXTS: bool = false;
 
     fn step(&mut self, _step: Step) {}
     /// A chain ends.
@@ -159,7 +164,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         watch: &'c mut W,
     ) -> Self {
         let program = code.program();
-        let frames = Frames::of(code, program, state);
+        let frames = Frames::of(code, program, state, W::CONTEXTS);
         let next = state.registers().rip().unwrap_or(0);
         Backward {
             code,
@@ -408,7 +413,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             return;
         }
         let decided = self.decided();
-        self.slice.decisions += u64::from(decided.is_some());
+        self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
         let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
@@ -497,12 +502,24 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let share = share_of(&mut self.shares, stmt, now.time);
             share.count(passed, instance);
             share.first = now.time;
-            share.decisions += u64::from(made == Made::Decision);
+            share.decisions += u64::from(made == Made::Decision && now.in_scope);
         }
         if need.user != maker {
             let (user, how, distance) = (need.user, need.how(), passed.distance());
             let (time, address, in_library) = (now.time, now.address, !now.in_scope);
-            self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
+            let context = self.frames.context();
+            self.watch.step(Step {
+                user,
+                how,
+                maker,
+                stmt,
+                context,
+                time,
+                address,
+                made,
+                distance,
+                in_library,
+            });
         }
         self.wait_for_branch(passed);
         if !W::WATCHES {
@@ -538,7 +555,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     pub(super) fn need_slot(&mut self, reg: Reg, bytes: lift::Bytes, need: Need) {
-        if reg == Reg::RBP && self.now.has_frame_pointer {
+        // What a function saves when it begins is its caller's, who may keep a value there.
+        if reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit {
             return;
         }
         self.pending.need_slot(reg, bytes, need);
@@ -606,7 +624,19 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let (user, how, maker, distance) = (need.user, need.how(), instance.number, passed.distance());
             let made = Made::Memory { address, length: 1 };
             let (time, address, in_library) = (self.begin, 0, false);
-            self.watch.step(Step { user, how, maker, stmt, time, address, made, distance, in_library });
+            let context = Context::default();
+            self.watch.step(Step {
+                user,
+                how,
+                maker,
+                stmt,
+                context,
+                time,
+                address,
+                made,
+                distance,
+                in_library,
+            });
         }
     }
 

@@ -7,6 +7,7 @@
 use program::{BlockId, Program, State};
 
 use super::code::{Code, FunctionId, StmtId};
+use super::contexts::{Context, Contexts};
 use super::need::Need;
 
 /// A statement in execution: a stretch of one statement in one activation.
@@ -49,6 +50,8 @@ pub struct Frame {
     pub result: Option<Need>,
     /// Its conditions are no reasons, nor are those of the library functions that it calls.
     pub only_calls_matter: bool,
+    /// Which calls led here.
+    pub context: Context,
     /// The nearest frame in scope, from this one on outwards.
     in_scope_at: Option<usize>,
 }
@@ -58,6 +61,8 @@ pub struct Frames {
     stack: Vec<Frame>,
     numbers: u32,
     most: usize,
+    /// If somebody wants to know.
+    contexts: Option<Contexts>,
 }
 
 /// So many callers are looked for at the criterion: a run-away recursion is cut, and its outer activations are met as
@@ -66,8 +71,9 @@ const MOST_CALLERS: usize = 100_000;
 
 impl Frames {
     /// The activations of a stopped guest.
-    pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Frames {
-        let mut frames = Frames { stack: Vec::new(), numbers: 0, most: 0 };
+    pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>, with_contexts: bool) -> Frames {
+        let contexts = with_contexts.then(Contexts::default);
+        let mut frames = Frames { stack: Vec::new(), numbers: 0, most: 0, contexts };
         frames.push_found(code, program, state, None);
         frames
     }
@@ -107,6 +113,12 @@ impl Frames {
     pub fn instance(&mut self) -> Option<&mut Instance> {
         let at = self.stack.last()?.in_scope_at?;
         self.stack.get_mut(at).map(|frame| &mut frame.current)
+    }
+
+    /// Which calls led to that activation.
+    pub fn context(&self) -> Context {
+        let at = self.stack.last().and_then(|frame| frame.in_scope_at);
+        at.and_then(|at| self.stack.get(at)).map_or(Context::default(), |frame| frame.context)
     }
 
     /// A function is entered through its end.
@@ -227,8 +239,13 @@ impl Frames {
         let inherited = self.stack.last().is_some_and(|frame| frame.only_calls_matter);
         let around = self.stack.last().and_then(|frame| frame.in_scope_at);
         let in_scope_at = if in_scope { Some(self.stack.len()) } else { around };
+        let context = match (&mut self.contexts, self.stack.last()) {
+            (Some(contexts), Some(caller)) => contexts.within(caller.context, caller.current.stmt),
+            _ => Context::default(),
+        };
         self.stack.push(Frame {
             slot,
+            context,
             function,
             in_scope,
             current: Instance::NONE,

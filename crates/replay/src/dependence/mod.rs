@@ -3,16 +3,19 @@
 mod ask;
 mod backward;
 mod code;
+mod contexts;
 mod frames;
 mod need;
 mod ops;
 mod potential;
+mod several;
 mod slice;
 mod transfer;
 
 pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
 pub use code::{Code, StmtId};
+pub use contexts::Context;
 pub use need::{Need, Use};
 pub use potential::{Bounds, Tried};
 pub use slice::{Share, Slice, Source, Stacks};

@@ -1,0 +1,108 @@
+//! What the commands share that ask about the past of a run: the case is run and recorded, and places are understood.
+
+use std::io::{self, IsTerminal, Write as _};
+
+use linux::Process;
+use program::{Program, Scope};
+use replay::failure::Verdict;
+use replay::oracle::{examine, judge};
+use replay::story::{AskError, Hit, Target};
+use replay::{Case, Options, Recording};
+use report::Paper;
+
+use crate::args::ViewArguments;
+use crate::case_arguments::{CaseArguments, Opened};
+use crate::exit_code::{self, Failure};
+use crate::progress::Progress;
+use crate::streams::{self, tell};
+use crate::view::program_of;
+
+/// A case that has been run.
+pub struct Session {
+    pub case: Case,
+    pub recording: Recording,
+    pub program: Program,
+    pub scope: Scope,
+    start: Process,
+}
+
+/// A case with the verdict about it.
+pub struct Judged {
+    pub case: Case,
+    pub verdict: Verdict,
+}
+
+impl Session {
+    pub fn open(case: &CaseArguments, view: &ViewArguments) -> Result<Session, Failure> {
+        let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
+        let scope = view.scope().map_err(usage)?;
+        let map = view.sources.source_map().map_err(usage)?;
+        let Opened { case, mut process } = case.open()?;
+        let start = process.fork();
+        let progress = Progress::begin("running the program");
+        let recording = Recording::make(process, Options::from(case.end()));
+        drop(progress);
+        for warning in recording.last().kernel.warnings.list() {
+            tell(&format!("whydunit: warning: {warning}\n"));
+        }
+        let program = program_of(recording.last()).with_source_map(map);
+        Ok(Session { case, recording, program, scope, start })
+    }
+
+    /// What can be said without another run.
+    pub fn verdict(&self) -> Verdict {
+        judge(&self.case, self.recording.last())
+    }
+
+    /// The verdict, with all that it takes.
+    pub fn judge(mut self, view: &ViewArguments) -> Result<Judged, Failure> {
+        let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
+        let map = view.sources.source_map().map_err(usage)?;
+        let look = |process: &Process| program_of(process).with_source_map(map.clone());
+        let examined = examine(&self.case, self.start.fork(), &look).map_err(|error| usage(error.into()))?;
+        Ok(Judged { case: examined.case, verdict: examined.verdict })
+    }
+}
+
+/// Understands the place that was typed.
+pub fn target(text: &str, hit: Hit) -> Result<Target, Failure> {
+    Target::parse(text, hit).map_err(refused)
+}
+
+/// A question that has no answer.
+pub fn refused(error: AskError) -> Failure {
+    let status = if error.is_usage() { exit_code::USAGE } else { exit_code::NO_ANSWER };
+    // Debug information has whole paths; people here have not.
+    let here = std::env::current_dir().map(|here| format!("{}/", here.display())).unwrap_or_default();
+    let message = error.to_string();
+    let message = if here.len() > 1 { message.replace(&here, "") } else { message };
+    Failure::new(status, anyhow::anyhow!(message))
+}
+
+/// What answers are written on.
+pub fn paper() -> Paper {
+    let has_colour = io::stdout().is_terminal() && !streams::refuses_colour();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    Paper::new(columns.filter(|columns| *columns > 0).or_else(terminal_width), has_colour)
+}
+
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Prints an answer.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    written.map_err(unwritten)
+}
+
+/// An answer that could not be printed.
+pub fn unwritten(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            Failure::new(exit_code::BROKEN_PIPE, anyhow::anyhow!("the reader of the answer has gone"))
+        }
+        _ => Failure::new(exit_code::NO_ANSWER, error),
+    }
+}

@@ -1,0 +1,343 @@
+//! `whydunit why` and `whydunit slice` on small programs, each with the answer that it gives. `BLESS=1` rewrites the expected
+//! answers in `golden/why`.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Ran, Scratch, skip};
+
+/// A program, questions about its run, and the file with the answers.
+struct Asked<'a> {
+    name: &'a str,
+    source: PathBuf,
+    options: &'a [&'a str],
+    /// What stands before the two dashes, and after the program.
+    questions: &'a [(&'a [&'a str], &'a [&'a str])],
+    input: &'a str,
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).join(format!("{name}.c"))
+}
+
+fn program(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/why").join(file)
+}
+
+/// Compiles a copy of the source here. `None` when there is no such compiler.
+fn compile(scratch: &Scratch, source: &Path, options: &[&str]) -> Option<String> {
+    let file = source.file_name().unwrap().to_str().unwrap();
+    let (stem, extension) = file.split_once('.').unwrap();
+    std::fs::copy(source, scratch.path().join(file)).unwrap();
+    let compiler = match extension {
+        "cpp" => "g++",
+        "rs" => "rustc",
+        _ => "gcc",
+    };
+    let mut command = Command::new(compiler);
+    command.current_dir(scratch.path()).args(["-g", "-o", stem, file]).args(options);
+    if extension == "c" {
+        command.args(["-w", "-lm"]);
+    }
+    let Ok(output) = command.output() else {
+        skip(file, &format!("there is no {compiler}"));
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(format!("./{stem}"))
+}
+
+/// Addresses depend on the host's environment.
+fn normalised(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("0x") {
+        let digits = rest[at + 2..].bytes().take_while(u8::is_ascii_hexdigit).count();
+        result.push_str(&rest[..at + 2]);
+        let number = &rest[at + 2..at + 2 + digits];
+        result.push_str(if digits > 6 { "…" } else { number });
+        rest = &rest[at + 2 + digits..];
+    }
+    result + rest
+}
+
+fn ask(asked: &Asked<'_>) {
+    let scratch = Scratch::new(asked.name);
+    scratch.write("scale.txt", "3\n");
+    let Some(program) = compile(&scratch, &asked.source, asked.options) else { return };
+    let mut text = String::new();
+    for (question, arguments) in asked.questions {
+        let words = [*question, &["--", &program], arguments].concat();
+        let Ran { status, stdout, stderr } = scratch.whydunit_with_input(&words, asked.input.as_bytes());
+        let command: Vec<String> = words
+            .iter()
+            .map(|word| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() })
+            .collect();
+        text.push_str(&format!("$ whydunit {}\n{}{}", command.join(" "), stdout, stderr));
+        if status != 0 {
+            text.push_str(&format!("(status {status})\n"));
+        }
+        text.push('\n');
+    }
+    let text = normalised(&text);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/why/{}.txt", asked.name));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&golden, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(&golden).unwrap_or_default());
+}
+
+#[test]
+fn the_wrong_area_of_a_triangle_comes_from_a_negated_condition() {
+    ask(&Asked {
+        name: "triangle",
+        source: example("triangle"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "output:0"], &["6", "5", "4"]),
+            (&["why", "--at", "triangle.c:35:area"], &["6", "5", "4"]),
+            (&["why", "--at", "triangle.c:17"], &["6", "5", "4"]),
+            (&["slice", "--at", "output:0"], &["6", "5", "4"]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn the_two_parts_of_a_slice_are_told_apart() {
+    ask(&Asked {
+        name: "two_parts",
+        source: example("two_parts"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "output:0"], &["2", "1"]),
+            (&["slice", "--at", "output:0"], &["2", "1"]),
+            (
+                &["slice", "--at", "two_parts.c:17:d", "--at", "two_parts.c:12:c", "--kind", "data"],
+                &["2", "1"],
+            ),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn a_failed_assertion_leads_to_what_it_compares() {
+    ask(&Asked {
+        name: "omitted",
+        source: example("omitted"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "crash"], &[]),
+            (&["slice", "--at", "crash", "--kind", "relevant"], &[]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn the_sum_of_a_list_is_followed_through_its_elements() {
+    ask(&Asked {
+        name: "sum_list",
+        source: example("sum_list"),
+        options: &["-O0", "-DFAULT"],
+        questions: &[(&["why", "--at", "sum_list.c:23:sum"], &[]), (&["why", "--at", "sum_list.c:20"], &[])],
+        input: "",
+    });
+}
+
+#[test]
+fn a_null_pointer_is_followed_through_a_field_to_the_call_that_returned_it() {
+    ask(&Asked {
+        name: "null_field",
+        source: program("null_field.c"),
+        options: &["-O0"],
+        questions: &[(&["why", "--at", "crash"], &["a", "b"])],
+        input: "",
+    });
+}
+
+#[test]
+fn a_variable_that_nobody_gave_a_value_is_said_to_be_one() {
+    ask(&Asked {
+        name: "uninitialised",
+        source: program("uninitialised.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "uninitialised.c:16:percent"], &["20"]),
+            (&["why", "--at", "output:0"], &["20"]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn a_write_that_lands_in_a_neighbour_is_pointed_out() {
+    ask(&Asked {
+        name: "overflow",
+        source: program("overflow.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "overflow.c:16:entry.count"], &["aaaaaaaa1234"]),
+            (&["why", "--at", "overflow.c:19:entry.count"], &["a", "aaaaaaaa1234"]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn values_are_followed_to_standard_input_and_to_files() {
+    ask(&Asked {
+        name: "inputs",
+        source: program("inputs.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "inputs.c:16:area"], &[]),
+            (&["why", "--at", "inputs.c:15:area", "--depth", "1"], &[]),
+            (&["why", "--at", "exit", "--depth", "2"], &[]),
+        ],
+        input: "12 7\n",
+    });
+}
+
+#[test]
+fn a_loop_of_many_rounds_is_one_step() {
+    ask(&Asked {
+        name: "sum_loop",
+        source: program("sum_loop.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "sum_loop.c:14:sum"], &[]),
+            (&["why", "--at", "sum_loop.c:13:sum", "--hit", "3", "--depth", "2"], &[]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn a_recursion_is_told_once() {
+    ask(&Asked {
+        name: "recursion",
+        source: program("recursion.c"),
+        options: &["-O0"],
+        questions: &[(&["why", "--at", "recursion.c:19:result"], &["3", "5"])],
+        input: "",
+    });
+}
+
+#[test]
+fn methods_of_classes_are_followed() {
+    ask(&Asked {
+        name: "account",
+        source: program("account.cpp"),
+        options: &["-O0"],
+        questions: &[(&["why", "--at", "account.cpp:27:left"], &[])],
+        input: "",
+    });
+}
+
+#[test]
+fn wrong_places_are_answered_helpfully() {
+    ask(&Asked {
+        name: "wrong_places",
+        source: program("sum_loop.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["why", "--at", "sum_loop.c:900"], &[]),
+            (&["why", "--at", "sum_loop.c:6"], &[]),
+            (&["why", "--at", "sumloop.c:9"], &[]),
+            (&["why", "--at", "sum_loop.c:14:summ"], &[]),
+            (&["why", "--at", "sum_loop.c:14:sum +"], &[]),
+            (&["why", "--at", "sum_loop.c:13:sum", "--hit", "1000"], &[]),
+            (&["why", "--at", "sum_loop.c:13:sum", "--hit", "0"], &[]),
+            (&["why", "--at", "nonsense"], &[]),
+            (&["why", "--at", "output:99"], &[]),
+            (&["why", "--at", "crash"], &[]),
+            (&["slice", "--at", "stderr:0"], &[]),
+        ],
+        input: "",
+    });
+    let scratch = Scratch::new("never");
+    let program = compile(&scratch, &example("two_parts"), &["-O0"]).unwrap();
+    let ran = scratch.whydunit(&["why", "--at", "two_parts.c:13", "--", &program, "2", "1"]);
+    assert_eq!(ran.stderr, "whydunit: line 13 of two_parts.c was never executed\n");
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
+}
+
+#[test]
+fn a_value_of_rust_is_followed_to_its_argument() {
+    let scratch = Scratch::new("rust");
+    let Some(program) = compile(&scratch, &program("shares.rs"), &[]) else { return };
+    let ran = scratch.whydunit(&["why", "--at", "shares.rs:12:share.people", "--", &program, "3"]);
+    assert!(ran.stdout.contains("share.people = 3 [1]"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("from argument 1 \"3\""), "{}", ran.stdout);
+    let ran = scratch.whydunit(&["why", "--at", "crash", "--", &program, "0"]);
+    assert!(ran.stdout.contains("panicked at shares.rs:12:5"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("| share.total / share.people"), "{}", ran.stdout);
+}
+
+#[test]
+fn answers_fit_the_terminal_and_have_no_colours_elsewhere() {
+    let scratch = Scratch::new("width");
+    let program = compile(&scratch, &example("triangle"), &["-O0"]).unwrap();
+    for columns in ["60", "200"] {
+        let mut command = scratch.command(&["why", "--at", "output:0", "--", &program, "6", "5", "4"]);
+        let ran = common::ran(command.env("COLUMNS", columns).output().unwrap());
+        let widest = ran.stdout.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns.parse().unwrap(), "{}", ran.stdout);
+        assert!(!ran.stdout.contains('\x1b') && ran.stdout.contains("atoi"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn instances_are_streamed_the_newest_first() {
+    let scratch = Scratch::new("instances");
+    let program = compile(&scratch, &program("sum_loop.c"), &["-O0"]).unwrap();
+    let at = ["slice", "--at", "sum_loop.c:14:sum", "--kind", "data"];
+    let ran = scratch.whydunit(&[&at[..], &["--instances", "--", &program]].concat());
+    let times: Vec<u64> = ran
+        .stdout
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().next().unwrap().parse().unwrap())
+        .collect();
+    assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
+    let additions = ran.stdout.lines().filter(|line| line.contains("sum_loop.c:13  value")).count();
+    assert_eq!(additions, 100, "{}", ran.stdout);
+    let table = scratch.whydunit(&[&at[..], &["--list", "--", &program]].concat());
+    let row = table.stdout.lines().find(|line| line.starts_with("sum_loop.c:13")).unwrap();
+    assert_eq!(row.split_whitespace().nth(2), Some("100"), "{row}");
+}
+
+#[test]
+fn answers_for_programs_are_as_the_schema_says() {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/whydunit-1.json");
+    let schema = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let scratch = Scratch::new("schema");
+    let triangle = compile(&scratch, &example("triangle"), &["-O0"]).unwrap();
+    let null = compile(&scratch, &program("null_field.c"), &["-O0"]).unwrap();
+    let overflow = compile(&scratch, &program("overflow.c"), &["-O0"]).unwrap();
+    let questions: [(&[&str], &[&str]); 6] = [
+        (&["why", "--at", "output:0", "--expect-stdout", "9.92"], &[&triangle, "6", "5", "4"]),
+        (&["why", "--at", "triangle.c:35:area"], &[&triangle, "6", "5", "4"]),
+        (&["why", "--at", "crash"], &[&null, "a"]),
+        (&["why", "--at", "overflow.c:16:entry.count"], &[&overflow, "aaaaaaaa1234"]),
+        (&["slice", "--at", "output:0"], &[&triangle, "6", "5", "4"]),
+        (&["stats"], &[&triangle, "6", "5", "4"]),
+    ];
+    for (question, command) in questions {
+        let ran = scratch.whydunit(&[question, &["--format", "json", "--"], command].concat());
+        let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&answer)
+            .map(|error| format!("{} at {}", error, error.instance_path))
+            .collect();
+        assert!(errors.is_empty(), "{question:?}: {errors:#?}\n{}", ran.stdout);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let wrong = serde_json::json!({ "schema": "whydunit/1", "command": "why" });
+    assert!(!validator.is_valid(&wrong));
+}

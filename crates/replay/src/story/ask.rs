@@ -1,0 +1,308 @@
+//! From what a person asks about to an instant and cells.
+
+use lift::Reg;
+use linux::fs::Stream;
+use linux::{Exit, Process, signal};
+use machine::Time;
+use program::{
+    EvalError, Expression, Frame, LineError, LinePlaces, Piece, Place, Program, State, Stmt, SyntaxError,
+    TypedValue,
+};
+
+use super::arrivals::{arrival, pass_through};
+use super::crash;
+use super::mentions::mentions;
+use crate::Recording;
+use crate::dependence::{Cell, Code, Question};
+
+/// What is asked about.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// Why execution came to a line, or why an expression has its value there.
+    Line { file: String, line: u32, expression: Option<Expression>, hit: Hit },
+    /// Why the program was killed, or gave up.
+    Crash,
+    /// Why a byte that it wrote is what it is.
+    Output { stream: Stream, offset: u64 },
+    /// Why its status is what it is.
+    Exit,
+}
+
+/// Which execution of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    Last,
+    /// From 1.
+    Nth(u64),
+}
+
+/// A question, understood.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub question: Question,
+    pub subject: Subject,
+    /// Where that is, as far as there is such a place.
+    pub stmt: Option<Stmt>,
+    /// Which execution of the line, and of how many.
+    pub hit: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Value {
+        expression: String,
+        value: String,
+        /// After the statement, because it writes it.
+        is_after: bool,
+    },
+    Reached,
+    /// The signal that killed it; none for one that gave up or did not end.
+    Crash {
+        signal: Option<i32>,
+    },
+    Output {
+        stream: Stream,
+        offset: u64,
+        byte: u8,
+    },
+    Exit {
+        status: i32,
+    },
+}
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    #[error(
+        "`{text}` is no place; it is FILE:LINE, FILE:LINE:EXPRESSION, crash, exit, output:BYTE or stderr:BYTE"
+    )]
+    Form { text: String },
+    #[error("the expression makes no sense: {0}")]
+    Syntax(#[from] SyntaxError),
+    #[error(transparent)]
+    Line(#[from] LineError),
+    #[error("line {line} of {file} was never executed")]
+    NeverExecuted { file: String, line: u32 },
+    #[error("line {line} of {file} was executed {hits} times, so there is no execution {hit}")]
+    NoHit { file: String, line: u32, hit: u64, hits: u64 },
+    #[error("`{expression}` makes no sense at {file}:{line}: {error}")]
+    Evaluation { expression: String, file: String, line: u32, error: EvalError },
+    #[error("the program did not crash: it exited with status {status}, and --at exit asks about that")]
+    NoCrash { status: i32 },
+    #[error("the program wrote {length} bytes to {}, so there is no byte {offset}", name_of(*.stream))]
+    NoOutput { stream: Stream, offset: u64, length: u64 },
+    #[error("the program did not exit{}; --at crash asks how it ended", .signal.map_or(String::new(), |signal| format!(": {} killed it", signal::name(signal))))]
+    NoExit { signal: Option<i32> },
+}
+
+impl AskError {
+    /// Whether the question itself is wrong, and not only without an answer in this run.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            AskError::Form { .. } | AskError::Syntax(_) | AskError::Line(_) => true,
+            AskError::Evaluation { error, .. } => error.is_lasting(),
+            _ => false,
+        }
+    }
+}
+
+fn name_of(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "standard output",
+        Stream::Stderr => "standard error",
+    }
+}
+
+impl Target {
+    pub fn parse(text: &str, hit: Hit) -> Result<Target, AskError> {
+        let form = || AskError::Form { text: text.to_owned() };
+        match text {
+            "crash" => return Ok(Target::Crash),
+            "exit" => return Ok(Target::Exit),
+            _ => {}
+        }
+        for (prefix, stream) in
+            [("output:", Stream::Stdout), ("stdout:", Stream::Stdout), ("stderr:", Stream::Stderr)]
+        {
+            if let Some(offset) = text.strip_prefix(prefix) {
+                return offset.parse().map(|offset| Target::Output { stream, offset }).map_err(|_| form());
+            }
+        }
+        // A path can have colons; a line is a number after one.
+        let mut parts = text.match_indices(':').filter_map(|(at, _)| {
+            let (file, rest) = (text.get(..at)?, text.get(at + 1..)?);
+            let (line, expression) = match rest.split_once(':') {
+                Some((line, expression)) => (line, Some(expression)),
+                None => (rest, None),
+            };
+            Some((file, line.trim().parse::<u32>().ok()?, expression)).filter(|_| !file.is_empty())
+        });
+        let (file, line, expression) = parts.next().ok_or_else(form)?;
+        let expression = expression.map(Expression::parse).transpose()?;
+        Ok(Target::Line { file: file.to_owned(), line, expression, hit })
+    }
+
+    /// Finds the instant and the cells that are meant.
+    pub fn ask(&self, recording: &mut Recording, code: &mut Code<'_>) -> Result<Asked, AskError> {
+        match self {
+            Target::Line { file, line, expression, hit } => {
+                let places = code.program().find_line(file, *line)?;
+                ask_line(recording, code.program(), &places, expression.as_ref(), *hit)
+            }
+            Target::Crash => crash::ask(recording, code),
+            Target::Output { stream, offset } => ask_output(recording, *stream, *offset),
+            Target::Exit => ask_exit(recording),
+        }
+    }
+}
+
+fn ask_line(
+    recording: &mut Recording,
+    program: &Program,
+    places: &LinePlaces,
+    expression: Option<&Expression>,
+    hit: Hit,
+) -> Result<Asked, AskError> {
+    let (file, line) = (places.file.to_string(), places.line);
+    let wanted = match hit {
+        Hit::Last => None,
+        Hit::Nth(hit) => Some(hit),
+    };
+    let arrival = arrival(recording, places, wanted).map_err(|hits| match (hits, wanted) {
+        (1.., Some(hit)) => AskError::NoHit { file: file.clone(), line, hit, hits },
+        _ => AskError::NeverExecuted { file: file.clone(), line },
+    })?;
+    let process = recording.at(arrival.time);
+    let address = process.machine.cpu.rip;
+    let here =
+        places.statements.iter().find(|placed| placed.ranges.iter().any(|range| range.contains(&address)));
+    let stmt = here.or(places.statements.first()).map(|placed| placed.stmt.clone());
+    let hit = Some((arrival.hit, arrival.hits));
+    let Some(expression) = expression else {
+        let question = Question { time: arrival.time, cells: Vec::new(), why_here: true };
+        return Ok(Asked { question, subject: Subject::Reached, stmt, hit });
+    };
+    let failed = |error| AskError::Evaluation {
+        expression: expression.text().to_owned(),
+        file: file.clone(),
+        line,
+        error,
+    };
+    let before = Seen::at(program, &process, expression).map_err(failed)?;
+    let watched: Vec<_> = before.cells.iter().filter_map(memory_range).collect();
+    let passage = pass_through(recording, places, arrival.time, &watched);
+    let text = stmt.as_ref().and_then(|stmt| program.text_of(stmt)).unwrap_or_default();
+    let names_it = mentions(&text).iter().any(|found| found.is_assigned && found.text == expression.text());
+    // Who asks about what a statement writes wants to know what it has written.
+    let after = match passage.left {
+        Some(left) => {
+            let seen = Seen::at(program, &recording.at(left), expression).ok();
+            let is_other = seen.as_ref().is_some_and(|seen| seen.value != before.value);
+            seen.filter(|_| passage.wrote || names_it && is_other).map(|seen| (left, seen))
+        }
+        None => None,
+    };
+    let is_after = after.is_some();
+    let (time, seen) = after.unwrap_or((arrival.time, before));
+    let subject = Subject::Value { expression: expression.text().to_owned(), value: seen.value, is_after };
+    Ok(Asked { question: Question { time, cells: seen.cells, why_here: false }, subject, stmt, hit })
+}
+
+fn memory_range(cell: &Cell) -> Option<std::ops::Range<u64>> {
+    match cell {
+        Cell::Memory { address, length } => Some(*address..address.saturating_add(*length)),
+        Cell::Register(..) | Cell::Kernel { .. } => None,
+    }
+}
+
+/// An expression in a stopped guest.
+struct Seen {
+    value: String,
+    cells: Vec<Cell>,
+}
+
+impl Seen {
+    fn at(program: &Program, process: &Process, expression: &Expression) -> Result<Seen, EvalError> {
+        let state = State::of(&process.machine);
+        let frame = program.backtrace_of(&state, 1).frames.into_iter().next();
+        let Some(frame) = frame else { return Ok(Seen { value: String::new(), cells: Vec::new() }) };
+        let value = expression.evaluate(program, &state, &frame)?;
+        let cells = match &value.place {
+            Some(_) => cells_of(&value),
+            None => operand_cells(program, &state, &frame, expression),
+        };
+        Ok(Seen { value: super::describe::value_text(&value), cells })
+    }
+}
+
+/// What a value that was computed is made of.
+fn operand_cells(program: &Program, state: &State<'_>, frame: &Frame, expression: &Expression) -> Vec<Cell> {
+    let operands = expression.operands();
+    let values = operands.iter().filter_map(|operand| operand.evaluate(program, state, frame).ok());
+    values.flat_map(|value| cells_of(&value)).collect()
+}
+
+/// Where a value is.
+fn cells_of(value: &TypedValue) -> Vec<Cell> {
+    let size = value.size.unwrap_or(8);
+    match &value.place {
+        Some(Place::Pieces(pieces)) => pieces.iter().filter_map(cell_of_piece).collect(),
+        Some(place) => cell_of(place, size).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+fn cell_of_piece(piece: &Piece) -> Option<Cell> {
+    let first = piece.first_bit / 8;
+    let length = (piece.first_bit.saturating_add(piece.bits)).div_ceil(8).saturating_sub(first);
+    match piece.place {
+        Place::Memory(address) => Some(Cell::Memory { address: address.wrapping_add(first), length }),
+        _ => cell_of(&piece.place, first.saturating_add(length)),
+    }
+}
+
+fn cell_of(place: &Place, size: u64) -> Option<Cell> {
+    match place {
+        Place::Memory(address) => Some(Cell::Memory { address: *address, length: size }),
+        Place::Register(number) => {
+            let bytes = if size >= 8 { 0xff } else { (1u16 << size).wrapping_sub(1) as u8 };
+            Some(Cell::Register(register(*number)?, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// By DWARF's numbers.
+pub(super) fn register(number: u16) -> Option<Reg> {
+    const GENERAL: [Reg; 8] =
+        [Reg::RAX, Reg::RDX, Reg::RCX, Reg::RBX, Reg::RSI, Reg::RDI, Reg::RBP, Reg::RSP];
+    match number {
+        0..=7 => GENERAL.get(usize::from(number)).copied(),
+        8..=15 => Some(Reg::general(number as u8)),
+        17..=32 => Some(Reg::xmm((number - 17) as u8)),
+        _ => None,
+    }
+}
+
+fn ask_output(recording: &Recording, stream: Stream, offset: u64) -> Result<Asked, AskError> {
+    let contents = recording.last().kernel.output.contents(stream);
+    let byte = usize::try_from(offset).ok().and_then(|offset| contents.get(offset)).copied();
+    let length = contents.len() as u64;
+    let byte = byte.ok_or(AskError::NoOutput { stream, offset, length })?;
+    let place = linux::Place::Output { stream, offset };
+    let cells = vec![Cell::Kernel { place, length: 1 }];
+    let question = Question { time: recording.end(), cells, why_here: false };
+    Ok(Asked { question, subject: Subject::Output { stream, offset, byte }, stmt: None, hit: None })
+}
+
+fn ask_exit(recording: &mut Recording) -> Result<Asked, AskError> {
+    let status = match recording.exit() {
+        Exit::Exited(status) => *status,
+        Exit::Killed { signal, .. } => return Err(AskError::NoExit { signal: Some(*signal) }),
+        _ => return Err(AskError::NoExit { signal: None }),
+    };
+    // The system call that ended it is the last instruction, and its first argument the status.
+    let time = Time(recording.end().0.saturating_sub(1));
+    let question = Question { time, cells: vec![Cell::Register(Reg::RDI, 1)], why_here: false };
+    Ok(Asked { question, subject: Subject::Exit { status }, stmt: None, hit: None })
+}

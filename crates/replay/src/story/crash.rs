@@ -1,0 +1,145 @@
+//! What to ask about a run that ended badly: the address that was wrong, or the way that led there.
+
+use lift::{Address, Decoded, Op, Reg, Value};
+use linux::Exit;
+use machine::{Access, Core, FaultKind, Time};
+use program::{State, Stmt};
+
+use super::arrivals::last_execution;
+use super::ask::{AskError, Asked, Subject};
+use crate::Recording;
+use crate::dependence::{Cell, Code, Question, StmtId};
+
+/// So many frames are looked at for one that is in scope.
+const MOST_FRAMES: usize = 256;
+
+pub(super) fn ask(recording: &mut Recording, code: &mut Code<'_>) -> Result<Asked, AskError> {
+    let end = recording.end();
+    let (signal, fault) = match recording.exit() {
+        Exit::Exited(status) => {
+            let status = *status;
+            return ask_panic(recording, code).ok_or(AskError::NoCrash { status });
+        }
+        Exit::Killed { signal, fault } => (Some(*signal), *fault),
+        _ => (None, None),
+    };
+    let mut time = end;
+    let mut cells = Vec::new();
+    if let Some(fault) = fault {
+        let is_fetch = matches!(fault.kind, FaultKind::Memory(memory) if memory.access == Access::Execute);
+        // Nobody can execute what is not there: the jump before is what matters.
+        time = if is_fetch { Time(end.0.saturating_sub(1)) } else { end };
+        let process = recording.at(time);
+        let ops = ops_at(&process.machine);
+        cells = match fault.kind {
+            FaultKind::Memory(_) if !is_fetch => address_cells(&ops),
+            _ => decided_by(&ops, &process.machine),
+        };
+    }
+    let stmt = statement_at(recording, code, time);
+    let question = Question { time, cells, why_here: true };
+    Ok(Asked { question, subject: Subject::Crash { signal }, stmt, hit: None })
+}
+
+/// The innermost statement in scope at an instant.
+fn statement_at(recording: &mut Recording, code: &mut Code<'_>, time: Time) -> Option<Stmt> {
+    let process = recording.at(time);
+    let state = State::of(&process.machine);
+    let frames = code.program().backtrace_of(&state, MOST_FRAMES).frames;
+    let found = frames.iter().map(|frame| code.statement_at(frame.lookup)).find(|stmt| *stmt != StmtId::NONE);
+    found.and_then(|stmt| code.statement(stmt).cloned())
+}
+
+/// Where every panic of Rust comes through, as newer compilers name it and as older ones do.
+const PANICS: [&str; 2] = ["__rustc::rust_begin_unwind", "rust_begin_unwind"];
+
+/// A program of Rust that panicked exits like any other: what led to the panic is what matters.
+fn ask_panic(recording: &mut Recording, code: &mut Code<'_>) -> Option<Asked> {
+    let program = code.program();
+    let address = PANICS.iter().find_map(|name| program.find_symbol(name).ok())?.address;
+    let time = last_execution(recording, address)?;
+    let stmt = statement_at(recording, code, time);
+    let question = Question { time, cells: Vec::new(), why_here: true };
+    Some(Asked { question, subject: Subject::Crash { signal: None }, stmt, hit: None })
+}
+
+/// The ops of the instruction that is next.
+fn ops_at(core: &Core) -> Vec<Op> {
+    let mut bytes = [0; lift::MAX_INSTRUCTION];
+    let available = core.memory.fetch(core.cpu.rip, &mut bytes);
+    let mut ops = Vec::new();
+    if let Some(Decoded::Instruction(instruction)) =
+        bytes.get(..available).map(|code| lift::decode(code, core.cpu.rip))
+    {
+        lift::lift(&instruction, &mut ops);
+    }
+    ops
+}
+
+/// The registers that addresses are made of.
+fn address_cells(ops: &[Op]) -> Vec<Cell> {
+    let mut registers: Vec<Reg> = Vec::new();
+    for op in ops {
+        match op {
+            Op::Load { address, .. }
+            | Op::LoadVector { address, .. }
+            | Op::Store { address, .. }
+            | Op::StoreVector { address, .. }
+            | Op::Helper { address, .. } => registers.extend([address.base, address.index]),
+            Op::String { .. } => registers.extend([Reg::RSI, Reg::RDI]),
+            _ => {}
+        }
+    }
+    registers.retain(|reg| reg.is_general());
+    registers.sort_by_key(|reg| reg.0);
+    registers.dedup();
+    registers.into_iter().map(|reg| Cell::Register(reg, 0xff)).collect()
+}
+
+/// What a division divides by, a jump goes to, or else all that the instruction reads.
+fn decided_by(ops: &[Op], core: &Core) -> Vec<Cell> {
+    let deciding = ops.iter().find_map(|op| match op {
+        Op::Divide { divisor, .. } => Some(source(*divisor, ops, core)),
+        Op::Call { target: Value::Reg(target), .. } | Op::Jump { target: Value::Reg(target) } => {
+            Some(source(*target, ops, core))
+        }
+        Op::Return { .. } => Some(Some(Cell::Memory { address: core.cpu.get(Reg::RSP), length: 8 })),
+        _ => None,
+    });
+    match deciding {
+        Some(cell) => cell.into_iter().collect(),
+        None => {
+            let mut cells = Vec::new();
+            for op in ops {
+                op.reads(|reg| cells.extend(source(reg, ops, core)));
+            }
+            cells
+        }
+    }
+}
+
+/// Where the value of a slot is before the instruction: a temporary's in what it was loaded from.
+fn source(reg: Reg, ops: &[Op], core: &Core) -> Option<Cell> {
+    if !reg.is_temp() {
+        return Some(Cell::Register(reg, 0xff));
+    }
+    ops.iter().find_map(|op| match op {
+        Op::Load { dst, size, address } if *dst == reg => {
+            Some(Cell::Memory { address: effective(address, core), length: size.bytes() })
+        }
+        Op::SignExtend { dst, src, .. } | Op::ZeroExtend { dst, src, .. } if *dst == reg && *src != reg => {
+            (!src.is_temp()).then_some(Cell::Register(*src, 0xff))
+        }
+        Op::Move { dst, src: Value::Reg(src) } if *dst == reg && !src.is_temp() => {
+            Some(Cell::Register(*src, 0xff))
+        }
+        _ => None,
+    })
+}
+
+fn effective(address: &Address, core: &Core) -> u64 {
+    let index = core.cpu.get(address.index).wrapping_shl(u32::from(address.shift));
+    let sum = core.cpu.get(address.base).wrapping_add(index).wrapping_add_signed(address.displacement);
+    let sum = if address.narrow { sum & u64::from(u32::MAX) } else { sum };
+    sum.wrapping_add(core.cpu.get(address.segment))
+}

@@ -1,0 +1,20 @@
+//! What `replay` found, in the forms that people and programs read: text for terminals, and JSON. Each answer has a type of
+//! its own here, a mirror of the data that it comes from, so that data can change without the forms, and text and JSON
+//! say the same.
+
+mod paper;
+mod quote;
+mod slice;
+mod slice_text;
+mod why;
+mod why_text;
+
+pub use paper::{Colour, Paper};
+pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport};
+pub use why::{
+    AskedReport, KnownReport, LinkReport, OperandReport, OriginReport, OverflowReport, PassedReport,
+    PlaceReport, RepeatsReport, StepReport, WhyReport,
+};
+
+/// How a path is told, as people here would type it.
+pub type Shorten<'a> = &'a dyn Fn(&str) -> String;

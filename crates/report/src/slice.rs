@@ -1,0 +1,168 @@
+//! A slice, as it is reported.
+
+use std::collections::BTreeMap;
+
+use program::{Program, Stmt};
+use replay::{Share, Slice};
+use serde::Serialize;
+
+use crate::Shorten;
+use crate::why::PlaceReport;
+
+/// The answer of `whydunit slice`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SliceReport {
+    /// What kind of finding it is.
+    pub kind: &'static str,
+    /// Which dependences were followed.
+    pub slice: &'static str,
+    /// What it is a slice of, in words.
+    pub criteria: Vec<String>,
+    /// In the order of the source.
+    pub statements: Vec<StatementReport>,
+    pub counts: SliceCounts,
+    /// The files that statements are in, for the annotated view.
+    #[serde(skip)]
+    pub files: Vec<SourceFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatementReport {
+    pub place: PlaceReport,
+    pub text: Option<String>,
+    /// How many of its instances are in the slice, in its data part and in its select part.
+    pub instances: u64,
+    pub data_instances: u64,
+    pub select_instances: u64,
+    /// How often a branch of it decided something in the slice.
+    pub decisions: u64,
+    pub distance: u32,
+    pub first_time: u64,
+    pub last_time: u64,
+}
+
+/// The figures that papers about slices give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SliceCounts {
+    pub statements: usize,
+    pub data_statements: usize,
+    pub select_statements: usize,
+    pub instances: u64,
+    pub data_instances: u64,
+    pub select_instances: u64,
+    /// Statements with a branch that decided something, and how often one did.
+    pub predicates: usize,
+    pub predicate_instances: u64,
+    /// Instructions that the pass looked at.
+    pub instructions: u64,
+}
+
+/// A file, with the lines that are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    pub path: String,
+    pub lines: Vec<Line>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub number: u32,
+    pub text: Option<String>,
+    /// What statements of the line have to do with the slice; `None` for lines that are shown for context.
+    pub share: Option<LineShare>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineShare {
+    pub instances: u64,
+    pub distance: u32,
+    pub is_data: bool,
+    pub is_select: bool,
+    pub decides: bool,
+}
+
+/// What a report about a slice is made from.
+pub struct Gathering<'a> {
+    pub slice: &'a Slice,
+    pub kind: &'static str,
+    pub criteria: Vec<String>,
+    pub program: &'a Program,
+    pub shorten: Shorten<'a>,
+}
+
+/// Lines of context around each line of the slice.
+const CONTEXT: u32 = 1;
+
+impl SliceReport {
+    pub fn new(gathering: Gathering<'_>) -> SliceReport {
+        let Gathering { slice, kind, criteria, program, shorten } = gathering;
+        let statements = slice.statements.iter().map(|(stmt, share)| StatementReport {
+            place: PlaceReport::new(stmt, shorten),
+            text: program.text_of(stmt),
+            instances: share.instances,
+            data_instances: share.data_instances,
+            select_instances: share.select_instances,
+            decisions: share.decisions,
+            distance: share.distance,
+            first_time: share.first.0,
+            last_time: share.last.0,
+        });
+        SliceReport {
+            kind: "slice",
+            slice: kind,
+            criteria,
+            statements: statements.collect(),
+            counts: counts(slice),
+            files: files(slice, program, shorten),
+        }
+    }
+}
+
+fn counts(slice: &Slice) -> SliceCounts {
+    let mut counts = SliceCounts { instructions: slice.instructions, ..SliceCounts::default() };
+    for share in slice.statements.values() {
+        counts.statements += 1;
+        counts.data_statements += usize::from(share.data_instances > 0);
+        counts.select_statements += usize::from(share.select_instances > 0);
+        counts.instances += share.instances;
+        counts.data_instances += share.data_instances;
+        counts.select_instances += share.select_instances;
+        counts.predicates += usize::from(share.decisions > 0);
+        counts.predicate_instances += share.decisions;
+    }
+    counts
+}
+
+fn files(slice: &Slice, program: &Program, shorten: Shorten<'_>) -> Vec<SourceFile> {
+    let mut by_file: BTreeMap<&str, (&Stmt, BTreeMap<u32, LineShare>)> = BTreeMap::new();
+    for (stmt, share) in &slice.statements {
+        let (_, lines) = by_file.entry(&stmt.file).or_insert_with(|| (stmt, BTreeMap::new()));
+        lines.entry(stmt.line).or_insert(LineShare { distance: u32::MAX, ..LineShare::default() }).add(share);
+    }
+    let files = by_file.into_iter().map(|(path, (stmt, marked))| {
+        let mut shown: BTreeMap<u32, Option<LineShare>> = BTreeMap::new();
+        for line in marked.keys() {
+            for near in line.saturating_sub(CONTEXT)..=line.saturating_add(CONTEXT) {
+                shown.entry(near).or_insert(None);
+            }
+        }
+        shown.extend(marked.into_iter().map(|(line, share)| (line, Some(share))));
+        let lines = shown.into_iter().map(|(number, share)| {
+            let text = program.source_line(stmt, number);
+            Line { number, text, share }
+        });
+        let lines = lines.filter(|line| line.share.is_some() || line.text.is_some()).collect();
+        SourceFile { path: shorten(path), lines }
+    });
+    files.collect()
+}
+
+impl LineShare {
+    fn add(&mut self, share: &Share) {
+        self.instances += share.instances;
+        self.distance = self.distance.min(share.distance);
+        self.is_data |= share.data_instances > 0;
+        self.is_select |= share.select_instances > 0;
+        self.decides |= share.decisions > 0;
+    }
+}
