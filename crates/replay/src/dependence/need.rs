@@ -105,8 +105,8 @@ impl Need {
         Need { distance: self.distance & (DATA | SELECT | INTERNAL) | distance, user: instance }
     }
 
-    /// Of two needs of one byte, the nearer; of two at the same distance that of the later met user, since only that may
-    /// serve itself. Whatever way leads here counts.
+    /// Of two needs of one byte, the nearer; of two at the same distance that of the later met user, since it is mostly that
+    /// one which serves itself. Where the other does, a distance is one more than the least. Whatever way leads here counts.
     pub fn joined(self, other: Need) -> Need {
         let rank = |need: Need| (need.distance(), std::cmp::Reverse((need.user, need.how())));
         let near = if rank(self) <= rank(other) { self } else { other };

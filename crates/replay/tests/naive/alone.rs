@@ -104,15 +104,13 @@ impl Alone {
                 Op::Load { address, .. }
                 | Op::LoadVector { address, .. }
                 | Op::Store { address, .. }
-                | Op::StoreVector { address, .. } => {
+                | Op::StoreVector { address, .. }
                     // How trusted code finds its way is its own business.
-                    if !chosen.contains(&index) || is_trusted {
-                        let Address { base, index, .. } = *address;
-                        [base, index]
-                            .into_iter()
-                            .filter(|reg| !reg.is_temp())
-                            .for_each(|reg| self.lend(reg, run));
-                    }
+                    if !chosen.contains(&index) || is_trusted =>
+                {
+                    let Address { base, index, .. } = *address;
+                    let parts = [base, index].into_iter().filter(|reg| !reg.is_temp());
+                    parts.for_each(|reg| self.lend(reg, run));
                 }
                 // How often, and which of two, is a matter of control.
                 Op::String { .. } => {
