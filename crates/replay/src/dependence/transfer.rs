@@ -45,20 +45,21 @@ pub struct Read {
 /// What was asked before of one instruction.
 #[derive(Default)]
 pub struct Transfers {
-    known: RefCell<Vec<(Output, Bytes, u8, Rc<Transfer>)>>,
+    known: RefCell<Vec<(Asked, Rc<Transfer>)>>,
 }
+
+/// Some bytes of a result, with the sides that conditional moves chose.
+type Asked = (Output, Bytes, u8);
 
 impl Transfers {
     /// `outcome` says which sides conditional moves chose, a bit each.
     pub fn get(&self, ops: &[Op], places: &[u8], output: Output, bytes: Bytes, outcome: u8) -> Rc<Transfer> {
-        let asked = |known: &&(Output, Bytes, u8, Rc<Transfer>)| {
-            (known.0, known.1, known.2) == (output, bytes, outcome)
-        };
-        if let Some(known) = self.known.borrow().iter().find(asked) {
-            return known.3.clone();
+        let asked = (output, bytes, outcome);
+        if let Some((_, known)) = self.known.borrow().iter().find(|(known, _)| *known == asked) {
+            return known.clone();
         }
         let made = Rc::new(trace(ops, places, output, bytes, outcome));
-        self.known.borrow_mut().push((output, bytes, outcome, made.clone()));
+        self.known.borrow_mut().push((asked, made.clone()));
         made
     }
 }
