@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::speed::{self, Clock};
-use crate::{debug_info, memory, place, snapshots};
+use crate::{debug_info, memory, place, recordings, snapshots};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -37,6 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
     println!("{}", speed::table(&whydunit, rounds, divisor, clock)?);
     println!("{}", memory::table(&whydunit, divisor)?);
     println!("{}", snapshots::table()?);
+    println!("{}", recordings::table(rounds, divisor)?);
     println!("{}", debug_info::table(rounds)?);
     Ok(())
 }

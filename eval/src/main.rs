@@ -5,6 +5,7 @@ mod debug_info;
 mod measure;
 mod memory;
 mod place;
+mod recordings;
 mod snapshots;
 mod speed;
 
@@ -22,10 +23,14 @@ struct Arguments {
 enum Command {
     /// Speed against native, valgrind and memcheck; memory against run length; cost of clones
     Bench(bench::Options),
+    /// One phase of the bench, in a process of its own so that its memory can be told
+    #[command(hide = true)]
+    Phase(recordings::Phase),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Bench(options) => bench::run(&options),
+        Command::Phase(phase) => phase.run(),
     }
 }

@@ -31,10 +31,21 @@ pub enum Command {
     /// instruction by instruction.
     #[command(
         verbatim_doc_comment,
-        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...",
+        override_usage = "whydunit run [OPTIONS] -- PROGRAM [ARGS]...\n       whydunit run [OPTIONS] BUNDLE",
         after_long_help = exit_code::HELP
     )]
     Run(RunArguments),
+    /// Run a program once and store the run in a file, a bundle
+    ///
+    /// The bundle holds the program, its libraries, every file that it looked at, its
+    /// arguments, environment and input. Every command takes it in place of the program,
+    /// also on another machine, and also when the original files have changed or are gone.
+    /// The exit status is 0 when the bundle was written, whatever the program's own is.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit record -o FILE [OPTIONS] -- PROGRAM [ARGS]..."
+    )]
+    Record(Box<RecordArguments>),
     /// Run a case and print its figures: instructions, system calls, memory, output, and the verdict
     ///
     /// The program's own output is not shown. The exit status is 0 whenever the case could
@@ -175,8 +186,22 @@ pub struct RunArguments {
     pub write_back: Option<PathBuf>,
 }
 
-/// The program to run and all that its run depends on.
 #[derive(Debug, Args)]
+pub struct RecordArguments {
+    /// Where to write the bundle; a file of this name is replaced when the new one is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Which sources are stored, and where they are
+    #[command(flatten)]
+    pub view: ViewArguments,
+
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
+/// The program to run and all that its run depends on.
+#[derive(Clone, Debug, Args)]
 pub struct GuestArguments {
     /// Take the program's standard input from this file
     ///
@@ -205,13 +230,23 @@ pub struct GuestArguments {
     #[arg(long)]
     pub terminal: bool,
 
-    /// The program, looked up in PATH unless it has a slash, and its arguments
+    /// The program, looked up in PATH unless it has a slash, and its arguments; or a bundle
     #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
     pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Dump {
+    /// Two runs side by side: which statement instances of one are those of the other
+    ///
+    /// The programs are two builds of one, or one with two inputs. Each line tells an
+    /// instance that both runs have (=), or only the first (<), or only the second (>): when
+    /// it begins in either run, and its place.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit dump align [OPTIONS] -- PROGRAM [ARGS]... --- PROGRAM [ARGS]..."
+    )]
+    Align(DumpAlign),
     /// The control flow graph of a function, with its post-dominators, loops and control dependences
     #[command(override_usage = "whydunit dump cfg [--format text|dot] -- PROGRAM SYMBOL")]
     Cfg(DumpCfg),
@@ -227,12 +262,18 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// The execution index of an instant of a run: the calls, condition sides and iterations around it
+    #[command(override_usage = "whydunit dump index --at T [OPTIONS] -- PROGRAM [ARGS]...")]
+    Index(DumpIndex),
     /// Each instruction of a function, and the ops that it is lifted to
     #[command(override_usage = "whydunit dump ops -- PROGRAM SYMBOL")]
     Ops(DumpFunction),
     /// The statements of a function or of an initialised variable: lines, addresses, text
     #[command(override_usage = "whydunit dump statements [OPTIONS] -- PROGRAM SYMBOL")]
     Statements(DumpStatements),
+    /// What a run executed: statements, instructions, and the memory that they accessed
+    #[command(override_usage = "whydunit dump trace [--from T] [--to T] [OPTIONS] -- PROGRAM [ARGS]...")]
+    Trace(DumpTrace),
     /// The parameters and variables of a function, where they are, and their types
     #[command(override_usage = "whydunit dump types -- PROGRAM SYMBOL")]
     Types(DumpFunction),
@@ -252,6 +293,39 @@ pub struct DumpCore {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpIndex {
+    /// The instant: the instruction T, counted from 0, or `end`, the last one
+    #[arg(long, value_name = "T", value_parser = instant)]
+    pub at: Instant,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpAlign {
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpTrace {
+    /// The first instruction, counted from 0; K, M and G stand for thousands, millions, billions
+    #[arg(long, value_name = "T", value_parser = count, default_value = "0")]
+    pub from: u64,
+    /// The instruction to stop before; the end of the run unless said otherwise
+    #[arg(long, value_name = "T", value_parser = count)]
+    pub to: Option<u64>,
+    #[command(flatten)]
+    pub sources: SourceArguments,
     #[command(flatten)]
     pub guest: GuestArguments,
 }
@@ -312,7 +386,7 @@ pub struct ViewArguments {
 
 #[derive(Debug, Args)]
 pub struct DumpFunction {
-    /// An executable or library, looked up in PATH unless it has a slash
+    /// An executable or library, looked up in PATH unless it has a slash; or a bundle
     pub program: OsString,
     /// A function's name, mangled or as in the source, or an address in it (0x…)
     pub symbol: String,

@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal, Write as _};
 
 use linux::Process;
 use program::{Program, Scope};
+use replay::failure::Verdict;
 use replay::oracle::{examine, judge};
 use replay::story::{AskError, Hit, Target};
-use replay::{Case, Options, Recording, Verdict};
+use replay::{Case, Options, Recording};
 use report::Paper;
 
 use crate::args::ViewArguments;
@@ -14,6 +15,7 @@ use crate::case_arguments::{CaseArguments, Opened};
 use crate::exit_code::{self, Failure};
 use crate::progress::Progress;
 use crate::streams::{self, tell};
+use crate::view::program_of;
 
 /// A case that has been run.
 pub struct Session {
@@ -43,7 +45,7 @@ impl Session {
         for warning in recording.last().kernel.warnings.list() {
             tell(&format!("whydunit: warning: {warning}\n"));
         }
-        let program = Program::from_memory(&recording.last().machine.memory).with_source_map(map);
+        let program = program_of(recording.last()).with_source_map(map);
         Ok(Session { case, recording, program, scope, start })
     }
 
@@ -56,8 +58,7 @@ impl Session {
     pub fn judge(mut self, view: &ViewArguments) -> Result<Judged, Failure> {
         let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
         let map = view.sources.source_map().map_err(usage)?;
-        let look =
-            |process: &Process| Program::from_memory(&process.machine.memory).with_source_map(map.clone());
+        let look = |process: &Process| program_of(process).with_source_map(map.clone());
         let examined = examine(&self.case, self.start.fork(), &look).map_err(|error| usage(error.into()))?;
         Ok(Judged { case: examined.case, verdict: examined.verdict })
     }

@@ -27,12 +27,21 @@ impl AtomicFile {
         let Some(name) = target.file_name() else { bail!("{}: it has no name", told()) };
         let temporary =
             target.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
-        let file = File::options().write(true).create_new(true).open(&temporary).with_context(told)?;
-        Ok(AtomicFile { file, temporary, target })
+        let create = || File::options().write(true).create_new(true).open(&temporary);
+        let file = match create() {
+            // Left behind by a process of our number that was killed: we are the only one that lives.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&temporary).and_then(|()| create())
+            }
+            result => result,
+        };
+        Ok(AtomicFile { file: file.with_context(told)?, temporary, target })
     }
 
     /// Gives the file its name, in place of what had it.
     pub fn keep(self) -> Result<()> {
+        // The name must not be on the disk before the content is.
+        self.file.sync_all().with_context(|| format!("{} cannot be written", self.target.display()))?;
         fs::rename(&self.temporary, &self.target)
             .with_context(|| format!("{} cannot be written", self.target.display()))
     }

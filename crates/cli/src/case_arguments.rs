@@ -18,15 +18,16 @@ use crate::{run, streams};
 /// A program to run, and when its run counts as failed.
 #[derive(Debug, Args)]
 pub struct CaseArguments {
-    #[command(flatten)]
-    pub oracle: OracleArguments,
-
     /// Give up after so many instructions; K, M and G stand for thousands, millions, billions
     #[arg(long, value_name = "N", value_parser = count)]
     pub max_instructions: Option<u64>,
 
     #[command(flatten)]
     pub guest: GuestArguments,
+
+    // The last, since its heading holds for all that follows.
+    #[command(flatten)]
+    pub oracle: OracleArguments,
 }
 
 /// What is expected of the run. A crash or a failed assertion needs none of it.
@@ -105,9 +106,12 @@ impl CaseArguments {
 
     fn try_open(&self) -> Result<Opened, Failure> {
         let usage = |error| Failure::new(exit_code::USAGE, error);
+        if let Some(run::Opened { process, mut case, .. }) = run::open_bundle(&self.guest)? {
+            self.add_to(&mut case, true).map_err(usage)?;
+            return Ok(Opened { case, process });
+        }
         let (mut case, live) = run::case(&self.guest)?;
-        case.limits.instructions = self.max_instructions.unwrap_or(u64::MAX);
-        case.oracle = self.oracle.oracle(&self.guest).map_err(usage)?;
+        self.add_to(&mut case, false).map_err(usage)?;
         if let Some(pieces) = live {
             // Nobody is asked to type what nobody reads.
             let mut probe = run::load_case(&case, Some(pieces))?;
@@ -118,6 +122,25 @@ impl CaseArguments {
         }
         let process = run::load_case(&case, None)?;
         Ok(Opened { case, process })
+    }
+}
+
+impl CaseArguments {
+    /// Adds what is expected, and the limit. A bundle has its own expectations, in whose place others can be given.
+    pub fn add_to(&self, case: &mut Case, is_bundle: bool) -> Result<()> {
+        if let Some(limit) = self.max_instructions {
+            case.limits.instructions = case.limits.instructions.min(limit);
+        }
+        if is_bundle && self.oracle.reference.is_some() {
+            return Err(anyhow!(
+                "a reference would not see the files of the bundle; give it to `whydunit record`"
+            ));
+        }
+        let oracle = self.oracle.oracle(&self.guest)?;
+        if !is_bundle || oracle != Oracle::default() {
+            case.oracle = oracle;
+        }
+        Ok(())
     }
 }
 

@@ -8,9 +8,11 @@ mod trace;
 
 use std::fmt::Write;
 
-use linux::{Exit, signal};
+use linux::{Exit, Process, signal};
 use machine::{Machine, Unsupported};
 use program::Program;
+
+use crate::view;
 
 /// Features that every x86-64 processor has; an instruction that needs no more is simply missing here.
 const BASELINE: [&str; 12] = [
@@ -29,8 +31,9 @@ const BASELINE: [&str; 12] = [
 ];
 
 /// The report, or nothing when the program ended by itself. `name` is what the user called it.
-pub fn report(machine: &Machine, exit: &Exit, name: &str, coloured: bool) -> Option<String> {
-    let program = Program::from_memory(&machine.memory);
+pub fn report(process: &Process, exit: &Exit, name: &str, coloured: bool) -> Option<String> {
+    let machine = &process.machine;
+    let program = view::program_of(process);
     let (headline, epilogue) = match exit {
         Exit::Exited(_) | Exit::Input => return None,
         Exit::Killed { signal, fault } => {

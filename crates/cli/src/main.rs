@@ -3,6 +3,7 @@
 mod args;
 mod asking;
 mod atomic_file;
+mod bundle;
 mod case_arguments;
 mod dump;
 mod envelope;
@@ -11,6 +12,7 @@ mod fault_report;
 mod lookup;
 mod panic;
 mod progress;
+mod record;
 mod run;
 mod slice;
 mod stats;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
         Command::Stats(arguments) => stats::stats(&arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Slice(arguments) => slice::slice(&arguments),
@@ -49,7 +52,7 @@ fn main() -> ExitCode {
 fn usage(error: &clap::Error) -> u8 {
     // A closed pipe is no reason to complain.
     let _ = error.print();
-    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    let is_run = std::env::args_os().nth(1).is_some_and(|word| word == "run" || word == "record");
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => exit_code::SUCCESS,
         _ if is_run => exit_code::FAILED,

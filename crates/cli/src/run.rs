@@ -8,11 +8,12 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use linux::errno::Errno;
 use linux::fs::Pieces;
-use linux::{Exit, LoadError, Process};
+use linux::{Exit, LoadError, Process, signal};
 use machine::{Time, Unwatched};
-use replay::{Bytes, Case, Limits, Stdin};
+use replay::{Bytes, Case, Ending, Limits, Stdin};
 
 use crate::args::{GuestArguments, RunArguments};
+use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::lookup::{self, Lookup};
@@ -31,17 +32,20 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         // At once, so that a long run is not for nothing.
         write_back::prepare(directory).map_err(failed)?;
     }
-    let mut process = load(&arguments.guest)?;
+    let Opened { mut process, case, recorded } = open(&arguments.guest)?;
     let started = Instant::now();
-    let limit = Time(arguments.max_instructions.unwrap_or(u64::MAX));
+    let limit = case.end().min(Time(arguments.max_instructions.unwrap_or(u64::MAX)));
     let exit = match drive(&mut process, limit) {
         Ok(exit) => exit,
         Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
         Err(Interrupted::Failed(error)) => return Err(failed(error)),
     };
     let seconds = started.elapsed().as_secs_f64();
-    let name = arguments.guest.command[0].to_string_lossy();
-    if let Some(report) = fault_report::report(&process.machine, &exit, &name, streams::coloured()) {
+    if let Some(recorded) = recorded {
+        bundle::verify(&recorded, &process, &exit);
+    }
+    let name = case.argv.first().unwrap_or(&case.program).to_string();
+    if let Some(report) = fault_report::report(&process, &exit, &name, streams::coloured()) {
         streams::tell(&report);
     }
     if let Some(directory) = &arguments.write_back {
@@ -94,7 +98,7 @@ fn status(exit: &Exit) -> u8 {
 }
 
 /// Why a run was given up.
-enum Interrupted {
+pub enum Interrupted {
     BrokenPipe,
     Failed(anyhow::Error),
 }
@@ -109,7 +113,7 @@ impl From<OutputError> for Interrupted {
 }
 
 /// Runs to the end, or to the limit, which is told as [`Exit::Until`].
-fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
+pub fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
     let mut output = PassThrough::default();
     let mut warned = 0;
     let mut input = 0u64;
@@ -144,13 +148,37 @@ pub fn feed(process: &mut Process, fed: &mut u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The program in its machine, before its first instruction.
-pub fn load(arguments: &GuestArguments) -> Result<Process, Failure> {
-    let (case, live) = case(arguments)?;
-    load_case(&case, live)
+/// A program in its machine, before its first instruction.
+pub struct Opened {
+    pub process: Process,
+    pub case: Case,
+    /// How the run ends, if it comes from a bundle.
+    pub recorded: Option<Ending>,
 }
 
-/// The same for a case; `live` says in which pieces standard input is yet to come.
+/// The program in its machine, before its first instruction.
+pub fn load(arguments: &GuestArguments) -> Result<Process, Failure> {
+    open(arguments).map(|opened| opened.process)
+}
+
+/// The same with the case that it is: from the command line, or from the bundle that was given in the program's place.
+pub fn open(arguments: &GuestArguments) -> Result<Opened, Failure> {
+    if let Some(opened) = open_bundle(arguments)? {
+        return Ok(opened);
+    }
+    let (case, live) = case(arguments)?;
+    let process = load_case(&case, live)?;
+    Ok(Opened { process, case, recorded: None })
+}
+
+/// The same if a bundle was given.
+pub fn open_bundle(arguments: &GuestArguments) -> Result<Option<Opened>, Failure> {
+    let Some(bundle) = bundle::given(arguments)? else { return Ok(None) };
+    let process = bundle.load().map_err(refused)?;
+    Ok(Some(Opened { process, case: bundle.case, recorded: Some(bundle.ending) }))
+}
+
+/// The process of a case; `live` says in which pieces standard input is yet to come.
 pub fn load_case(case: &Case, live: Option<Pieces>) -> Result<Process, Failure> {
     let mut config = case.config();
     if let Some(pieces) = live {
@@ -196,6 +224,21 @@ pub fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failur
         Input::Live(pieces) => return Ok((case, Some(pieces))),
     }
     Ok((case, None))
+}
+
+/// How a run ended, as in "the program exited with status 1".
+pub fn ending(exit: &Exit) -> String {
+    match exit {
+        Exit::Exited(status) => format!("exited with status {status}"),
+        Exit::Killed { signal, .. } => format!("was killed by {}", signal::name(*signal)),
+        Exit::Unsupported(instruction) => {
+            format!("stopped at an unsupported instruction, {}", instruction.text)
+        }
+        Exit::OutOfMemory { .. } => "stopped at the limit of --max-memory".to_owned(),
+        Exit::TooMuchOutput { .. } => "stopped at the limit of --max-output".to_owned(),
+        Exit::Deadlock { call } => format!("stopped in {call}, waiting for ever"),
+        Exit::Until | Exit::Input => "stopped".to_owned(),
+    }
 }
 
 /// The host's environment in its order, with what --env says put in its place or at the end.

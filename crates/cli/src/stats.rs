@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use linux::{Exit, Process, signal};
-use program::Program;
 use replay::Statistics;
 use replay::failure::Verdict;
 use replay::oracle::{Examined, examine};
@@ -15,13 +14,14 @@ use crate::case_arguments::Opened;
 use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::streams::{printable, tell};
+use crate::view::program_of;
 
 pub fn stats(arguments: &StatsArguments) -> Result<u8, Failure> {
     let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
     let scope = arguments.view.scope().map_err(usage)?;
     let map = arguments.view.sources.source_map().map_err(usage)?;
     let Opened { case, mut process } = arguments.case.open()?;
-    let view = |process: &Process| Program::from_memory(&process.machine.memory).with_source_map(map.clone());
+    let view = |process: &Process| program_of(process).with_source_map(map.clone());
     let start = process.fork();
     let examined = examine(&case, process, &view).map_err(|error| usage(error.into()))?;
     for warning in examined.process.kernel.warnings.list() {

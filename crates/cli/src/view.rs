@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
+use linux::Process;
 use program::{Program, Scope, SourceMap, Warning};
 
 use crate::args::{SourceArguments, ViewArguments};
@@ -23,6 +24,11 @@ impl ViewArguments {
     pub fn scope(&self) -> Result<Scope> {
         Ok(Scope::new(&self.trust, &self.suspect)?)
     }
+}
+
+/// The static view of what a process has mapped, explained by the files that belong to its run.
+pub fn program_of(process: &Process) -> Program {
+    Program::from_memory(&process.machine.memory).with_files(replay::files_of(process))
 }
 
 /// Tells what made the answers poorer than they could be.

@@ -200,3 +200,27 @@ fn what_cannot_be_asked_is_told_with_status_2() {
     let ran = scratch.whydunit(&["stats", "--", "./none"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (2, "whydunit: ./none: no such file\n"));
 }
+
+#[test]
+fn messages_of_other_languages_are_read() {
+    let scratch = Scratch::new("languages");
+    let source = "#include <vector>\nint main(int c, char **) { return std::vector<int>(2).at(c + 5); }\n";
+    scratch.write("thrown.cc", source);
+    scratch.write(
+        "panics.rs",
+        "fn main() {\n    let n = std::env::args().count();\n    assert!(n > 7, \"only {}\", n);\n}\n",
+    );
+    for (compiler, file) in [("g++", "thrown.cc"), ("rustc", "panics.rs")] {
+        let words = ["-g", "-o", file.split('.').next().unwrap(), file];
+        let status = std::process::Command::new(compiler).current_dir(scratch.path()).args(words).status();
+        assert!(status.unwrap().success());
+    }
+    let ran = scratch.whydunit(&["stats", "--", "./thrown"]);
+    let verdict = line(&ran.stdout, "verdict ");
+    assert!(
+        verdict.starts_with("FAILED: ./thrown ended by an exception: std::out_of_range: vector"),
+        "{verdict}"
+    );
+    let ran = scratch.whydunit(&["stats", "--env", "RUST_BACKTRACE=0", "--", "./panics"]);
+    assert_eq!(line(&ran.stdout, "verdict "), "FAILED: ./panics panicked at panics.rs:3:5: only 1");
+}

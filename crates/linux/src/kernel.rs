@@ -172,6 +172,12 @@ impl Kernel {
             call.end(Exit::OutOfMemory { limit });
         }
         self.accesses = accesses;
+        for path in self.files.take_unknown() {
+            self.warnings.add(format!(
+                "the bundle has nothing about {}, which this run asks for; it is told that nothing is there",
+                String::from_utf8_lossy(&path)
+            ));
+        }
         result
     }
 

@@ -1,7 +1,6 @@
 //! Puts a program and its interpreter into memory, at fixed addresses, so that every run sees the same ones.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +8,9 @@ use std::sync::Arc;
 use machine::{AccessFault, Backing, Memory, Permissions, Region};
 
 use crate::elf::{Elf, page_down, page_up};
-use crate::fs::Credentials;
+use crate::errno::Errno;
+use crate::fs::abi::{S_IFDIR, S_IFMT, S_IFREG};
+use crate::fs::{Credentials, Host, HostPath};
 use crate::load_error::LoadError;
 use crate::stack::{self, InitialStack, Loaded, STACK_SIZE, STACK_TOP};
 
@@ -19,9 +20,6 @@ pub const PROGRAM_BASE: u64 = 0x5555_5555_4000;
 pub const MMAP_TOP: u64 = 0x7fff_f7ff_f000;
 /// The lowest address that can be mapped.
 pub const MMAP_BOTTOM: u64 = 0x1_0000;
-
-/// Larger files than this are refused instead of read.
-const MAX_FILE: u64 = 1 << 31;
 
 /// A program ready to start.
 #[derive(Debug)]
@@ -45,13 +43,18 @@ pub struct Request<'a> {
     pub env: &'a [Vec<u8>],
     pub credentials: &'a Credentials,
     pub max_memory: u64,
+    /// Whose files there are.
+    pub host: &'a Host,
 }
 
 pub fn load(request: &Request<'_>, memory: &mut Memory) -> Result<Image, LoadError> {
     check_strings(request)?;
     let location = request.cwd.join(request.program);
-    let file = read_program(&location).map_err(|refusal| refusal.explain(request.program))?;
-    load_file(request, location, file, memory)
+    let (executable, file) =
+        read_program(request.host, &location).map_err(|refusal| refusal.explain(request.program))?;
+    let mut image = load_file(request, location, file, memory)?;
+    image.executable = PathBuf::from(std::ffi::OsString::from_vec(executable.to_vec()));
+    Ok(image)
 }
 
 /// Loads a program whose bytes are at hand.
@@ -64,7 +67,7 @@ pub(crate) fn load_file(
     let path = request.program;
     let elf = Elf::parse(&file).map_err(|cause| LoadError::for_program(path, &file, cause))?;
     let interpreter = match &elf.interpreter {
-        Some(interpreter) => Some(read_interpreter(path, interpreter)?),
+        Some(interpreter) => Some(read_interpreter(request, interpreter)?),
         None => None,
     };
 
@@ -96,7 +99,7 @@ pub(crate) fn load_file(
     }
     let stack = set_up_stack(request, memory, &loaded, elf.executable_stack).map_err(no_memory)?;
     Ok(Image {
-        executable: std::fs::canonicalize(&location).unwrap_or(location),
+        executable: location,
         start: begin,
         stack_pointer: stack.pointer,
         break_start: start + length,
@@ -121,7 +124,7 @@ enum Refusal {
     Directory,
     NotRegular,
     TooLarge(u64),
-    Failed(io::Error),
+    Failed(Errno),
 }
 
 impl Refusal {
@@ -131,8 +134,8 @@ impl Refusal {
             Refusal::Directory => LoadError::Directory { path },
             Refusal::NotRegular => LoadError::NotRegular { path },
             Refusal::TooLarge(size) => LoadError::TooLarge { path, size },
-            Refusal::Failed(cause) if cause.kind() == io::ErrorKind::NotFound => LoadError::NotFound { path },
-            Refusal::Failed(cause) => LoadError::Unreadable { path, cause },
+            Refusal::Failed(Errno::ENOENT) => LoadError::NotFound { path },
+            Refusal::Failed(errno) => LoadError::Unreadable { path, cause: io_error(errno) },
         }
     }
 
@@ -141,33 +144,35 @@ impl Refusal {
             Refusal::Directory => io::Error::other("it is a directory"),
             Refusal::NotRegular => io::Error::other("it is not a regular file"),
             Refusal::TooLarge(_) => io::Error::other("it is too large"),
-            Refusal::Failed(cause) => cause,
+            Refusal::Failed(errno) => io_error(errno),
         }
     }
 }
 
-fn read_program(path: &Path) -> Result<Arc<Vec<u8>>, Refusal> {
-    // Looked at before it is opened: opening a named pipe would wait for ever.
-    let metadata = std::fs::metadata(path).map_err(Refusal::Failed)?;
-    if metadata.is_dir() {
-        return Err(Refusal::Directory);
-    }
-    if !metadata.is_file() {
-        return Err(Refusal::NotRegular);
-    }
-    if metadata.len() > MAX_FILE {
-        return Err(Refusal::TooLarge(metadata.len()));
-    }
-    // No more than it said: some files of the kernel say 0, and reading them waits for ever.
-    let mut content = Vec::with_capacity(metadata.len() as usize);
-    let file = File::open(path).map_err(Refusal::Failed)?;
-    file.take(metadata.len()).read_to_end(&mut content).map_err(Refusal::Failed)?;
-    Ok(Arc::new(content))
+fn io_error(errno: Errno) -> io::Error {
+    io::Error::from_raw_os_error(errno.0)
 }
 
-fn read_interpreter(program: &Path, name: &[u8]) -> Result<(PathBuf, Elf, Arc<Vec<u8>>), LoadError> {
+/// The bytes of a program or interpreter, and where it is, links resolved.
+fn read_program(host: &Host, path: &Path) -> Result<(HostPath, Arc<Vec<u8>>), Refusal> {
+    let (location, entry) = host.follow(path.as_os_str().as_bytes()).map_err(Refusal::Failed)?;
+    match entry.mode & S_IFMT {
+        S_IFREG => {}
+        S_IFDIR => return Err(Refusal::Directory),
+        _ => return Err(Refusal::NotRegular),
+    }
+    match host.known_content(&location, &entry) {
+        Ok(content) => Ok((location, content)),
+        Err(Errno::EFBIG | Errno::ENOMEM) => Err(Refusal::TooLarge(entry.size)),
+        Err(errno) => Err(Refusal::Failed(errno)),
+    }
+}
+
+fn read_interpreter(request: &Request<'_>, name: &[u8]) -> Result<(PathBuf, Elf, Arc<Vec<u8>>), LoadError> {
+    let program = request.program;
     let path = PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()));
-    let file = read_program(&path).map_err(|refusal| LoadError::MissingInterpreter {
+    let found = read_program(request.host, &request.cwd.join(&path));
+    let (_, file) = found.map_err(|refusal| LoadError::MissingInterpreter {
         path: program.to_path_buf(),
         interpreter: path.clone(),
         cause: refusal.into_error(),

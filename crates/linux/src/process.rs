@@ -1,6 +1,7 @@
 //! A process: a machine with a kernel around it.
 
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use lift::Reg;
 use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time, Trace};
 
 use crate::clock;
-use crate::fs::{Credentials, FileSystem, InputFile, Pieces, Setup, StandardStreams, Timestamp};
+use crate::fs::{
+    Capsule, Credentials, FileSystem, Host, InputFile, Pieces, Setup, StandardStreams, Timestamp,
+};
 use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
@@ -92,6 +95,15 @@ pub struct Process {
 impl Process {
     /// A process that is about to execute its first instruction.
     pub fn load(config: &Config) -> Result<Process, LoadError> {
+        Process::load_from(config, Host::default())
+    }
+
+    /// The same in the world of an earlier run: no file of this machine is looked at.
+    pub fn load_in_capsule(config: &Config, capsule: Arc<Capsule>) -> Result<Process, LoadError> {
+        Process::load_from(config, Host::Capsule(capsule))
+    }
+
+    fn load_from(config: &Config, host: Host) -> Result<Process, LoadError> {
         let mut memory = Memory::new(config.max_memory);
         let request = Request {
             program: &config.program,
@@ -100,9 +112,10 @@ impl Process {
             env: &config.env,
             credentials: &config.credentials,
             max_memory: config.max_memory,
+            host: &host,
         };
         let image = loader::load(&request, &mut memory)?;
-        let mut kernel = Process::kernel(config, &image.executable)?;
+        let mut kernel = Process::kernel(config, &image.executable, host)?;
         kernel.heap.start(image.break_start);
         kernel.auxiliary_vector = image.auxiliary_vector.into();
         let mut machine = Machine::new(memory);
@@ -114,9 +127,13 @@ impl Process {
     /// Puts a kernel around a machine that holds a program already, whose heap begins at `heap_start` and
     /// is empty. For a program that somebody else loaded: lock-step takes over a native process.
     pub fn adopt(config: &Config, machine: Machine, heap_start: u64) -> Result<Process, LoadError> {
+        let host = Host::default();
         let executable = config.cwd.join(&config.program);
-        let executable = std::fs::canonicalize(&executable).unwrap_or(executable);
-        let mut kernel = Process::kernel(config, &executable)?;
+        let executable = match host.follow(executable.as_os_str().as_bytes()) {
+            Ok((path, _)) => PathBuf::from(OsString::from_vec(path.to_vec())),
+            Err(_) => executable,
+        };
+        let mut kernel = Process::kernel(config, &executable, host)?;
         kernel.heap.start(heap_start);
         Ok(Process { machine, kernel })
     }
@@ -197,7 +214,7 @@ impl Process {
         self.kernel.hash(self.machine.state_hash())
     }
 
-    fn kernel(config: &Config, executable: &Path) -> Result<Kernel, LoadError> {
+    fn kernel(config: &Config, executable: &Path, host: Host) -> Result<Kernel, LoadError> {
         let command = Command {
             executable: executable.as_os_str().as_bytes().to_vec(),
             argv: config.argv.clone(),
@@ -219,6 +236,7 @@ impl Process {
                 seconds: i64::try_from(config.start.as_secs()).unwrap_or(i64::MAX),
                 nanoseconds: config.start.subsec_nanos(),
             },
+            host,
         })
         .map_err(|cause| LoadError::WorkingDirectory { path: config.cwd.clone(), cause })?;
         files.set_executable(&command.executable);

@@ -7,7 +7,7 @@ use machine::{Backing, Cpu, Memory, PAGE_SIZE, Permissions, Region, Time};
 
 use crate::clock::DEFAULT_START;
 use crate::fs::tests::Scratch;
-use crate::fs::{Credentials, FileSystem, Pieces, Setup, StandardStreams, Timestamp};
+use crate::fs::{Credentials, FileSystem, Host, Pieces, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Kernel, Limits, PID, SysResult};
 use crate::syscalls::nr;
 
@@ -45,6 +45,7 @@ impl Rig {
             overlay_limit: limits.memory,
             memory_total: limits.memory,
             now: Timestamp::default(),
+            host: Host::default(),
         };
         let files = FileSystem::new(&setup).unwrap();
         Rig {

@@ -1,5 +1,5 @@
 //! What we see of stopped programs against what gdb sees: programs of others and of our own, by both compilers, plain and optimised,
-//! and a debug build of Rust. With WHYDUNIT_LONG set, at ten times as many instants.
+//! and a debug build of Rust. With WHYDUNIT_LONG set, with ten seeds instead of one.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,18 +10,25 @@ use std::sync::Arc;
 
 use oracle::debugger::{self, Case, Difference, Failure, Report};
 
-/// gdb is asked again with the next one where it falls over.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=4;
+/// With how many seeds a program is sampled in the long mode.
+const LONG_SEEDS: usize = 10;
 
-/// Of so many frames, variables and types one may be told differently: which instants are sampled depends on the machine's libraries and
-/// paths, and at some of them we know less than gdb does.
-const OWN_SHARE: usize = 50;
+/// Seeds with which gdb may fall over; the next one is taken instead.
+const SPARE_SEEDS: u64 = 3;
 
 /// Of so many variables one may be told differently where it is the standard library's.
-const LIBRARY_SHARE: usize = 20;
+const LIBRARY_SHARE: usize = 100;
 
-/// In each of eighteen programs.
+/// In each of nineteen programs, with each seed.
 const SAMPLES: usize = 16;
+
+/// In optimised code a parameter may be known only by what was passed, and what was passed only by what the caller's caller passed. Where
+/// the caller is inlined, gdb 13 takes the register of the wrong frame: in Lua's `luaM_malloc_` it shows another struct's address for
+/// `L`, while the right one is still in a register. So much may differ with one seed; without optimisation nothing may.
+const MOST_OPTIMISED: usize = 1;
+
+/// What is seen at an instant at the least, on the average: the smallest program has this many variables.
+const FEWEST_VARIABLES: usize = 4;
 
 /// A Lua program that uses closures, coroutines, errors, tables and strings.
 const LUA: &str = r#"
@@ -74,39 +81,49 @@ impl Scratch {
         program
     }
 
-    fn agrees(&self, name: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) {
-        let Some(report) = self.compare(name, program, arguments, stdin) else { return };
-        println!("{name}: {report}");
-        let told = report.frames + report.variables + report.types;
-        assert!(report.differences.len() * OWN_SHARE <= told, "{name}: {report}");
+    fn agrees(&self, case: &str, optimisation: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) {
+        let most = if optimisation == "-O0" { 0 } else { MOST_OPTIMISED };
+        for report in self.compare(case, program, arguments, stdin) {
+            println!("{case}: {report}");
+            assert!(report.differences.len() <= most, "{case}: {report}");
+        }
     }
 
-    /// `None` if there is nobody to compare with.
-    fn compare(&self, name: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) -> Option<Report> {
-        let samples = if long_mode() { 10 * SAMPLES } else { SAMPLES };
-        let case = |seed| Case {
-            program: program.clone(),
-            arguments: arguments.iter().map(OsString::from).collect(),
-            stdin: Arc::new(stdin.clone()),
-            seed,
-            samples,
-            scratch: self.0.clone(),
-        };
+    /// A report a seed; empty if there is nobody to compare with.
+    fn compare(&self, name: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) -> Vec<Report> {
+        let wanted = if long_mode() { LONG_SEEDS } else { 1 };
+        let mut reports = Vec::new();
         let mut fell_over = String::new();
-        for seed in SEEDS {
-            match debugger::run(&case(seed)) {
+        for seed in 1..=wanted as u64 + SPARE_SEEDS {
+            let case = Case {
+                program: program.clone(),
+                arguments: arguments.iter().map(OsString::from).collect(),
+                stdin: Arc::new(stdin.clone()),
+                seed,
+                samples: SAMPLES,
+                scratch: self.0.clone(),
+            };
+            match debugger::run(&case) {
                 Ok(report) => {
-                    assert!(report.samples * 2 >= samples, "{name}: only {} instants", report.samples);
-                    assert!(report.variables >= 3 * samples, "{name}: only {} variables", report.variables);
-                    return Some(report);
+                    let Report { samples, variables, .. } = report;
+                    assert!(samples * 4 >= SAMPLES * 3, "{name}, seed {seed}: only {samples} instants");
+                    let fewest = FEWEST_VARIABLES * samples;
+                    assert!(variables >= fewest, "{name}, seed {seed}: only {variables} variables");
+                    reports.push(report);
                 }
                 Err(Failure::DebuggerFailed(how)) => fell_over = how,
-                Err(Failure::NoDebugger(reason)) => fell_over = reason.to_string(),
-                Err(failure) => panic!("{name}: {failure}"),
+                Err(Failure::NoDebugger(reason)) => {
+                    fell_over = reason.to_string();
+                    break;
+                }
+                Err(failure) => panic!("{name}, seed {seed}: {failure}"),
+            }
+            if reports.len() == wanted {
+                return reports;
             }
         }
         skip(name, &fell_over);
-        None
+        reports
     }
 }
 
@@ -130,7 +147,15 @@ fn own(name: &str) -> PathBuf {
 fn carried(package: &str, directory: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let metadata = run(Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--offline", "--manifest-path"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--offline",
+            "--filter-platform",
+            "x86_64-unknown-linux-gnu",
+            "--manifest-path",
+        ])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")));
     let manifests = metadata.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     let is_of_package = |path: &&Path| {
@@ -145,7 +170,7 @@ fn shapes(compiler: &str, optimisation: &str) {
     let name = format!("shapes-{compiler}{optimisation}");
     let scratch = Scratch::new(&name);
     let program = scratch.compile(compiler, optimisation, Path::new("."), &[own("shapes.c")]);
-    scratch.agrees(&name, program, &["100"], Vec::new());
+    scratch.agrees(&name, optimisation, program, &["100"], Vec::new());
 }
 
 /// Functions that leave the stack by jumps.
@@ -154,7 +179,7 @@ fn chains(compiler: &str, optimisation: &str) {
     let scratch = Scratch::new(&name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../program/tests/programs/chains.c");
     let program = scratch.compile(compiler, optimisation, Path::new("."), &[source.canonicalize().unwrap()]);
-    scratch.agrees(&name, program, &[], Vec::new());
+    scratch.agrees(&name, optimisation, program, &[], Vec::new());
 }
 
 fn bzip2(compiler: &str, optimisation: &str) {
@@ -165,7 +190,7 @@ fn bzip2(compiler: &str, optimisation: &str) {
     let sources = parts.map(|part| directory.join(format!("{part}.c")));
     let program = scratch.compile(compiler, optimisation, &directory, &sources);
     let input = fs::read(directory.join("sample1.ref")).unwrap();
-    scratch.agrees(&name, program, &["-c"], input[..40_000].to_vec());
+    scratch.agrees(&name, optimisation, program, &["-c"], input[..40_000].to_vec());
 }
 
 fn lua(compiler: &str, optimisation: &str) {
@@ -178,7 +203,7 @@ fn lua(compiler: &str, optimisation: &str) {
     sources.sort();
     sources.push(own("interpreter.c"));
     let program = scratch.compile(compiler, optimisation, &directory, &sources);
-    scratch.agrees(&name, program, &[LUA], Vec::new());
+    scratch.agrees(&name, optimisation, program, &[LUA], Vec::new());
 }
 
 fn ledger(compiler: &str, optimisation: &str) {
@@ -186,7 +211,7 @@ fn ledger(compiler: &str, optimisation: &str) {
     let scratch = Scratch::new(&name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../eval/programs/ledger.c");
     let program = scratch.compile(compiler, optimisation, Path::new("."), &[source.canonicalize().unwrap()]);
-    scratch.agrees(&name, program, &["3"], Vec::new());
+    scratch.agrees(&name, optimisation, program, &["3"], Vec::new());
 }
 
 #[test]
@@ -222,6 +247,11 @@ fn chains_of_jumps_by_gcc_are_seen_as_by_gdb() {
 #[test]
 fn chains_of_calls_by_clang_are_seen_as_by_gdb() {
     chains("clang", "-O1");
+}
+
+#[test]
+fn chains_of_jumps_by_clang_are_seen_as_by_gdb() {
+    chains("clang", "-O2");
 }
 
 #[test]
@@ -280,12 +310,13 @@ fn a_debug_build_of_rust_is_seen_as_by_gdb() {
     let program = scratch.0.join("program");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     run(Command::new(rustc).args(["--edition", "2024", "-g", "-o"]).arg(&program).arg(own("collections.rs")));
-    let Some(report) = scratch.compare("rust", program, &[], Vec::new()) else { return };
-    println!("rust: {report}");
-    let (library, own): (Vec<&Difference>, Vec<&Difference>) =
-        report.differences.iter().partition(|difference| difference.in_library);
-    assert!(own.len() * OWN_SHARE <= report.variables, "rust: {report}");
-    // There gdb takes a parameter's value from another variable of its name (inlined closures all call theirs `it`), shows 0 for
-    // functions without a size, and words differently what is lost or too large.
-    assert!(library.len() * LIBRARY_SHARE <= report.variables, "rust: {report}");
+    for report in scratch.compare("rust", program, &[], Vec::new()) {
+        println!("rust: {report}");
+        let (library, own): (Vec<&Difference>, Vec<&Difference>) =
+            report.differences.iter().partition(|difference| difference.in_library);
+        assert!(own.is_empty(), "rust: {report}");
+        // There gdb takes a parameter's value from another variable of its name (inlined closures all call theirs `it`), and words
+        // differently what is too large.
+        assert!(library.len() * LIBRARY_SHARE <= report.variables, "rust: {report}");
+    }
 }

@@ -10,24 +10,24 @@ use std::sync::Arc;
 use object::Object;
 
 use crate::object_file::{has_section, parse};
-use crate::read_file;
+use crate::read_file::{FileReader, LARGEST};
 
 const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
 
 /// The debug file of the object at `path`; `None` when the object has its own debug sections or
 /// no file fits.
-pub(crate) fn find(path: &str, content: &[u8]) -> Option<Arc<Vec<u8>>> {
+pub(crate) fn find(path: &str, content: &[u8], files: &dyn FileReader) -> Option<Arc<Vec<u8>>> {
     if has_section(content, ".debug_info") || has_section(content, ".debug_line") {
         return None;
     }
     let elf = parse(content)?;
     let build_id = elf.build_id().ok().flatten();
-    if let Some(found) = build_id.and_then(by_build_id) {
+    if let Some(found) = build_id.and_then(|build_id| by_build_id(build_id, files)) {
         return Some(found);
     }
     let (name, checksum) = elf.gnu_debuglink().ok().flatten()?;
     candidates(Path::new(path), plain_name(name)?).into_iter().find_map(|candidate| {
-        let found = read_file(&candidate).ok()?;
+        let found = files.read(&candidate, LARGEST).ok()?;
         let fits = match (build_id, parse(&found)?.build_id().ok().flatten()) {
             (Some(wanted), Some(has)) => wanted == has,
             _ => crc32(&found) == checksum,
@@ -37,20 +37,20 @@ pub(crate) fn find(path: &str, content: &[u8]) -> Option<Arc<Vec<u8>>> {
 }
 
 /// The file that dwz moved common debug information into, named by the debug file.
-pub(crate) fn supplementary(content: &[u8]) -> Option<Arc<Vec<u8>>> {
+pub(crate) fn supplementary(content: &[u8], files: &dyn FileReader) -> Option<Arc<Vec<u8>>> {
     let elf = parse(content)?;
     let (_, build_id) = elf.gnu_debugaltlink().ok().flatten()?;
-    by_build_id(build_id)
+    by_build_id(build_id, files)
 }
 
-fn by_build_id(build_id: &[u8]) -> Option<Arc<Vec<u8>>> {
+fn by_build_id(build_id: &[u8], files: &dyn FileReader) -> Option<Arc<Vec<u8>>> {
     let (first, rest) = build_id.split_first()?;
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     if rest.is_empty() {
         return None;
     }
     let path = format!("{DEBUG_DIRECTORY}/.build-id/{first:02x}/{rest}.debug");
-    let found = read_file(Path::new(&path)).ok()?;
+    let found = files.read(Path::new(&path), LARGEST).ok()?;
     let fits = parse(&found)?.build_id().ok().flatten() == Some(build_id);
     fits.then_some(found)
 }

@@ -27,7 +27,9 @@ impl DebugInfo {
     pub fn new(object: &ObjectFile) -> Option<DebugInfo> {
         let content = object.debug_content().unwrap_or(object.content());
         let mut dwarf = load(content)?;
-        if let Some(supplementary) = debug_file::supplementary(content).and_then(|found| load(&found)) {
+        if let Some(supplementary) =
+            debug_file::supplementary(content, &*object.files).and_then(|found| load(&found))
+        {
             dwarf.set_sup(supplementary);
         }
         let dwarf = Arc::new(dwarf);

@@ -283,24 +283,33 @@ impl Program {
     pub(crate) fn symbol_text(&self, address: u64) -> Option<String> {
         let (object, bias) = self.place(address)?;
         let in_object = address.wrapping_sub(bias);
-        let symbol = object.symbols().at(object, in_object)?;
+        let distance = |name: String, start: u64| match in_object.wrapping_sub(start) {
+            0 => name,
+            offset => format!("{name}+{offset}"),
+        };
+        let symbol = object.symbols().at(object, in_object);
         // Marks that the linker sets in data name no data.
-        if !symbol.has_size && !object.is_code(in_object) {
-            return None;
-        }
-        let function = || self.rust_function(object.is_code(in_object).then_some(address)?);
+        let Some(symbol) = symbol.filter(|symbol| symbol.has_size || object.is_code(in_object)) else {
+            let (start, name) = object.relocations().call_slot(object, in_object)?;
+            return Some(distance(format!("{name}@got[plt]"), start));
+        };
+        let start = symbol.address.wrapping_add(bias);
+        let function = || self.function_at_symbol(object.is_code(in_object).then_some(address)?, start);
         let name = function().or_else(|| demangle_whole(symbol.name));
         let name = name.unwrap_or_else(|| without_number(symbol.name).to_owned());
-        match in_object.wrapping_sub(symbol.address) {
-            0 => Some(name),
-            offset => Some(format!("{name}+{offset}")),
-        }
+        Some(distance(name, symbol.address))
     }
 
-    /// Mangled names of Rust's functions lack the types that tell instances apart; debug information has them.
-    fn rust_function(&self, address: u64) -> Option<String> {
-        let (function, _) = self.function_entry(address)?;
-        function.debug.is_rust(function.die.unit).then(|| function.qualified_name())?
+    /// The name of a function by debug information, where it is better than that of the symbol at `start`: mangled names of
+    /// Rust's functions lack the types that tell instances apart, and of several symbols for a C function it is the one that
+    /// the function was compiled by.
+    fn function_at_symbol(&self, address: u64, start: u64) -> Option<String> {
+        let (function, bias) = self.function_entry(address)?;
+        let starts_there =
+            || function.ranges().first().is_some_and(|range| range.begin.wrapping_add(bias) == start);
+        let unit = function.die.unit;
+        let is_better = function.debug.is_rust(unit) || !function.debug.qualifies(unit) && starts_there();
+        is_better.then(|| function.qualified_name())?
     }
 
     /// Type and contents of a static member that is declared in a class.

@@ -18,7 +18,7 @@ use crate::cfg::{Declared, FoundStarts, Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
-use crate::read_file;
+use crate::read_file::{Files, HostFiles, LARGEST};
 use crate::relocations::Relocations;
 use crate::statements::Tables;
 use crate::symbols::SymbolTable;
@@ -49,6 +49,8 @@ impl Segment {
 
 pub(crate) struct ObjectFile {
     pub path: Arc<str>,
+    /// Where it and its debug file are read from.
+    pub files: Files,
     given: Option<Arc<Vec<u8>>>,
     content: OnceCell<Arc<Vec<u8>>>,
     debug: OnceCell<Option<Arc<Vec<u8>>>>,
@@ -70,6 +72,7 @@ impl ObjectFile {
     pub fn new(path: Arc<str>, given: Option<Arc<Vec<u8>>>) -> ObjectFile {
         ObjectFile {
             path,
+            files: Arc::new(HostFiles),
             given,
             content: OnceCell::new(),
             debug: OnceCell::new(),
@@ -101,7 +104,7 @@ impl ObjectFile {
     pub fn content(&self) -> &Arc<Vec<u8>> {
         self.content.get_or_init(|| match &self.given {
             Some(given) => given.clone(),
-            None => read_file(Path::new(&*self.path)).unwrap_or_default(),
+            None => self.files.read(Path::new(&*self.path), LARGEST).unwrap_or_default(),
         })
     }
 
@@ -112,7 +115,7 @@ impl ObjectFile {
 
     /// The separate file with this object's debug sections, where there is one.
     pub fn debug_content(&self) -> Option<&Arc<Vec<u8>>> {
-        let found = self.debug.get_or_init(|| debug_file::find(&self.path, self.content()));
+        let found = self.debug.get_or_init(|| debug_file::find(&self.path, self.content(), &*self.files));
         found.as_ref()
     }
 

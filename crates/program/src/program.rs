@@ -14,6 +14,7 @@ use crate::demangle::demangle;
 use crate::lines::{self, Position, Row, SourceFrame};
 use crate::mapping::{self, Mapping, Placed};
 use crate::object_file::ObjectFile;
+use crate::read_file::Files;
 use crate::source::Sources;
 use crate::statements::Tables;
 use crate::symbols::{self, FoundSymbol, SymbolError};
@@ -140,6 +141,22 @@ impl Program {
             tail_calls: TailCalls::default(),
             sources: Sources::default(),
         })
+    }
+
+    /// Reads debug files and sources from `files` instead of this machine. For a program of which nothing has been
+    /// asked yet: what has been read stays.
+    pub fn with_files(mut self, files: Files) -> Program {
+        for object in &mut self.objects {
+            object.files = files.clone();
+        }
+        self.forget_sources();
+        self.sources = Sources::new(self.sources.map().clone(), files);
+        self
+    }
+
+    /// Where debug files and sources are read from.
+    pub fn files(&self) -> &Files {
+        self.sources.reader()
     }
 
     pub fn locate(&self, address: u64) -> Location {

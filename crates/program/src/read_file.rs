@@ -1,4 +1,5 @@
-//! The one place where this crate touches the host's files.
+//! Where objects, debug files and sources come from: the host, or whoever stands in for it. This is the one place where
+//! this crate touches the host's files.
 //!
 //! Paths come from the guest's mappings and from links inside objects, so they may name
 //! anything: a device or a pipe would never end, and is refused.
@@ -10,15 +11,40 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Objects and debug files above this size are not read; nobody's debug information is larger.
-const LARGEST: u64 = 4 << 30;
+pub(crate) const LARGEST: u64 = 4 << 30;
 
-/// The whole content of a regular file.
+/// Reads what a program is explained by.
+pub trait FileReader {
+    /// The whole content of a regular file, unless it is larger than `largest`.
+    fn read(&self, path: &Path, largest: u64) -> io::Result<Arc<Vec<u8>>>;
+
+    /// When a file was last changed; `None` when nobody can say.
+    fn modified(&self, path: &Path) -> Option<SystemTime>;
+}
+
+/// A reader that several share.
+pub type Files = Arc<dyn FileReader + Send + Sync>;
+
+/// The files of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostFiles;
+
+impl FileReader for HostFiles {
+    fn read(&self, path: &Path, largest: u64) -> io::Result<Arc<Vec<u8>>> {
+        read_at_most(path, largest)
+    }
+
+    fn modified(&self, path: &Path) -> Option<SystemTime> {
+        std::fs::metadata(path).ok()?.modified().ok()
+    }
+}
+
+/// The whole content of a regular file of this machine.
 pub fn read_file(path: &Path) -> io::Result<Arc<Vec<u8>>> {
     read_at_most(path, LARGEST)
 }
 
-/// The whole content of a regular file, unless it is larger than `largest`.
-pub(crate) fn read_at_most(path: &Path, largest: u64) -> io::Result<Arc<Vec<u8>>> {
+fn read_at_most(path: &Path, largest: u64) -> io::Result<Arc<Vec<u8>>> {
     // Asked before opening, because opening a pipe waits for its writer.
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
@@ -31,9 +57,4 @@ pub(crate) fn read_at_most(path: &Path, largest: u64) -> io::Result<Arc<Vec<u8>>
     let mut content = Vec::new();
     File::open(path)?.take(metadata.len()).read_to_end(&mut content)?;
     Ok(Arc::new(content))
-}
-
-/// When a file was last changed; `None` when nobody can say.
-pub(crate) fn modified(path: &Path) -> Option<SystemTime> {
-    std::fs::metadata(path).ok()?.modified().ok()
 }

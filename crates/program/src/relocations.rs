@@ -9,6 +9,8 @@ use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationFlags, Relocatio
 
 use crate::object_file::{Elf, ObjectFile, parse, range_within};
 
+const SLOT_SIZE: u64 = 8;
+
 struct Slot {
     address: u64,
     value: Value,
@@ -19,8 +21,8 @@ enum Value {
     Own(u64),
     /// A symbol of the object itself, in a slot of the linker's.
     Linked(u64),
-    /// A symbol of another object, by where its name is in the file.
-    Import(Range<usize>),
+    /// A symbol of another object, by where its name is in the file; `for_calls` if the slot is for calls alone.
+    Import { name: Range<usize>, for_calls: bool },
     /// What a function of the object chooses at the start.
     Chosen,
 }
@@ -52,7 +54,7 @@ impl Relocations {
     pub fn own(&self, address: u64) -> Option<u64> {
         match self.at(address)? {
             Value::Own(value) | Value::Linked(value) => Some(*value),
-            Value::Import(_) | Value::Chosen => None,
+            Value::Import { .. } | Value::Chosen => None,
         }
     }
 
@@ -60,7 +62,7 @@ impl Relocations {
     pub fn own_values(&self) -> impl Iterator<Item = u64> + '_ {
         self.slots.iter().filter_map(|slot| match slot.value {
             Value::Own(value) | Value::Linked(value) => Some(value),
-            Value::Import(_) | Value::Chosen => None,
+            Value::Import { .. } | Value::Chosen => None,
         })
     }
 
@@ -68,14 +70,22 @@ impl Relocations {
     pub fn linked(&self, address: u64) -> Option<u64> {
         match self.at(address)? {
             Value::Linked(value) => Some(*value),
-            Value::Own(_) | Value::Import(_) | Value::Chosen => None,
+            Value::Own(_) | Value::Import { .. } | Value::Chosen => None,
         }
     }
 
     /// The name of what another object defines, whose address the loader puts here.
     pub fn import<'a>(&self, object: &'a ObjectFile, address: u64) -> Option<&'a str> {
-        let Value::Import(name) = self.at(address)? else { return None };
+        let Value::Import { name, .. } = self.at(address)? else { return None };
         std::str::from_utf8(object.content().get(name.clone())?).ok()
+    }
+
+    /// The slot for calls of a function of another object that an address is in: where it begins, and the function's name.
+    pub fn call_slot<'a>(&self, object: &'a ObjectFile, address: u64) -> Option<(u64, &'a str)> {
+        let after = self.slots.partition_point(|slot| slot.address <= address);
+        let slot = self.slots.get(after.checked_sub(1)?)?;
+        let Value::Import { for_calls: true, .. } = slot.value else { return None };
+        (address - slot.address < SLOT_SIZE).then_some((slot.address, self.import(object, slot.address)?))
     }
 }
 
@@ -95,7 +105,10 @@ fn slots(object: &ObjectFile, elf: &Elf) -> Vec<Slot> {
                 match symbol.is_definition() {
                     true if r_type == R_X86_64_64 => Value::Own(value),
                     true => Value::Linked(value),
-                    false => Value::Import(range_within(object.content(), symbol.name_bytes().ok()?)?),
+                    false => Value::Import {
+                        name: range_within(object.content(), symbol.name_bytes().ok()?)?,
+                        for_calls: r_type == R_X86_64_JUMP_SLOT,
+                    },
                 }
             }
             _ => return None,

@@ -1,6 +1,7 @@
 //! Which code is under suspicion. What belongs to the program is in scope; what comes with the system, the
 //! compiler or a package registry is trusted to be right, until the user says otherwise.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,6 +22,9 @@ const FOREIGN_PARTS: [&str; 3] = ["/registry/src/", "/.cargo/git/checkouts/", "/
 
 /// The standard library of Rust names its sources so.
 const RUST_LIBRARY: &str = "/rustc/";
+
+/// Damaged tables can name files without end.
+const MOST_SOURCES: usize = 1 << 16;
 
 /// What was said about which code is suspect.
 #[derive(Clone, Debug, Default)]
@@ -73,9 +77,13 @@ impl Scope {
     /// Whether the code at `address` is under suspicion.
     pub fn of(&self, program: &Program, address: u64) -> Trust {
         let Some((object, _)) = program.place(address) else { return Trust::Trusted(TrustReason::NoObject) };
+        let is_main = program.main_object() == Some(&object.path);
+        // Reading a library's debug information takes time, and only a pattern could make a difference.
+        if !is_main && self.is_empty() && in_any(&object.path, &SYSTEM_DIRECTORIES) {
+            return Trust::Trusted(TrustReason::SystemLibrary);
+        }
         let has_debug_info = object.debug_info().is_some();
         let file = if has_debug_info { file_of(program, address) } else { None };
-        let is_main = program.main_object() == Some(&object.path);
         self.judge(&object.path, file.as_deref(), is_main, has_debug_info)
     }
 
@@ -83,6 +91,35 @@ impl Scope {
     pub fn of_statement(&self, program: &Program, stmt: &Stmt) -> Trust {
         let is_main = program.main_object() == Some(&stmt.object);
         self.judge(&stmt.object, Some(&stmt.file), is_main, true)
+    }
+
+    /// The source files that the debug information of code in scope names, sorted. For this the debug information of
+    /// all objects is opened.
+    pub fn source_paths(&self, program: &Program) -> Vec<Arc<str>> {
+        let main = program.main_object();
+        let mut paths = BTreeSet::new();
+        for object in program.objects_by_address() {
+            let Some(info) = object.debug_info() else { continue };
+            let is_main = main == Some(&object.path);
+            let unsuspected = self.suspected.given.is_empty();
+            if unsuspected && !is_main && in_any(&object.path, &SYSTEM_DIRECTORIES) {
+                continue;
+            }
+            for path in info.debug().source_paths() {
+                if paths.len() >= MOST_SOURCES {
+                    break;
+                }
+                if self.judge(&object.path, Some(&path), is_main, true) == Trust::InScope {
+                    paths.insert(Arc::from(path));
+                }
+            }
+        }
+        paths.into_iter().collect()
+    }
+
+    /// Nobody has said anything.
+    fn is_empty(&self) -> bool {
+        self.trusted.given.is_empty() && self.suspected.given.is_empty()
     }
 
     fn judge(&self, object: &str, file: Option<&str>, is_main: bool, has_debug_info: bool) -> Trust {

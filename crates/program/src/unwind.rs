@@ -7,6 +7,10 @@
 use gimli::X86_64;
 
 use crate::program::Program;
+use crate::stack_height;
+
+/// DWARF's numbers of the general registers, in encoding order.
+pub(crate) const GENERAL: [u16; 16] = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Register values in DWARF's numbering; what nobody can know any more is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +24,8 @@ impl Registers {
 
     /// `general` is in encoding order: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
     pub fn new(rip: u64, general: [u64; 16]) -> Registers {
-        const DWARF_NUMBER: [u16; 16] = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
         let mut registers = Registers::unknown();
-        for (number, value) in DWARF_NUMBER.into_iter().zip(general) {
+        for (number, value) in GENERAL.into_iter().zip(general) {
             registers.set(number, Some(value));
         }
         registers.set(X86_64::RA.0, Some(rip));
@@ -64,7 +67,9 @@ pub enum Rule {
     Innermost,
     /// By call frame information.
     CallFrames,
-    /// The callee has no call frame information; by the chain of saved frame pointers.
+    /// The callee has no call frame information; by what its code does to the stack on the way to its return.
+    StackHeight,
+    /// Neither call frame information nor the callee's code tells; by the chain of saved frame pointers.
     FramePointer,
     /// The callee is no code at all: a call through a bad pointer, whose return address is on
     /// top of the stack.
@@ -170,6 +175,9 @@ pub(crate) fn caller(program: &Program, frame: &Frame, memory: &mut Memory) -> R
     let is_code = placed.is_some_and(|(object, bias)| object.is_code(frame.lookup.wrapping_sub(bias)));
     if frame.rule == Rule::Innermost && !is_code {
         return by_bad_call(program, frame, stack, memory);
+    }
+    if let Some(found) = stack_height::caller(program, frame, memory) {
+        return Ok(found);
     }
     by_frame_pointer(program, frame, stack, memory)
 }

@@ -112,3 +112,74 @@ fn what_cannot_be_read_says_why() {
     assert_eq!(print(&Place::Memory(0x7000_0010)), "<error: Cannot access memory at address 0x700000a8>");
     assert_eq!(print(&Place::OptimizedOut), "<optimized out>");
 }
+
+const RENAMED: &str = r#"
+int plain(void) __asm__("internal_plain");
+int plain(void) { return 1; }
+extern int known(void) __attribute__((alias("internal_plain")));
+int (*pointer)(void) = known;
+int main(void) { return pointer(); }
+"#;
+
+#[test]
+fn of_several_symbols_the_one_that_a_function_was_compiled_by_is_shown() {
+    let scratch = Scratch::new("values-renamed");
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "renamed.c", RENAMED, &["-g", "-no-pie"]));
+        let address = program.find_symbol("known").unwrap().address;
+        let bytes = address.to_le_bytes();
+        let pointer = program.find_globals("pointer")[0].of.unwrap();
+        let place = Place::Memory(0x7000_0000);
+        let printed = program.print_value(pointer, &place, None, &state(&bytes), Limits::default());
+        assert_eq!(printed, format!("{address:#x} <internal_plain>"), "{compiler}");
+    }
+}
+
+const OPEN_ENDED: &str = r#"
+struct numbers { int count; int items[]; };
+struct text { int count; char items[]; };
+struct numbers *numbers;
+struct text *text;
+int main(void) { return 0; }
+"#;
+
+#[test]
+fn an_array_without_a_length_is_shown_as_its_address() {
+    let scratch = Scratch::new("values-open-ended");
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "open.c", OPEN_ENDED, &["-g"]));
+        let bytes = [1, 0, 0, 0, b'a', b'b', 0, 0];
+        let print = |name| {
+            let place = Place::Memory(0x7000_0000);
+            program.print_value(type_of(&program, name), &place, None, &state(&bytes), Limits::default())
+        };
+        assert_eq!(print("numbers"), "{count = 1, items = 0x70000004}", "{compiler}");
+        assert_eq!(print("text"), "{count = 1, items = 0x70000004 \"ab\"}", "{compiler}");
+    }
+}
+
+const CALLING: &str = r#"
+#include <stdio.h>
+void *pointer;
+int main(void) { return puts("called"); }
+"#;
+
+#[test]
+fn a_slot_for_calls_is_named_after_the_function() {
+    use object::{Object, RelocationFlags, elf::R_X86_64_JUMP_SLOT};
+    let scratch = Scratch::new("values-slot");
+    let path = scratch.compile("gcc", "calling.c", CALLING, &["-g", "-no-pie", "-Wl,-z,lazy"]);
+    let content = std::fs::read(&path).unwrap();
+    let elf = object::File::parse(&*content).unwrap();
+    let is_for_calls = |flags| flags == RelocationFlags::Elf { r_type: R_X86_64_JUMP_SLOT };
+    let mut slots = elf.dynamic_relocations().unwrap().filter(|(_, found)| is_for_calls(found.flags()));
+    let address = slots.next().unwrap().0;
+    let program = open(&path);
+    let pointer = program.find_globals("pointer")[0].of.unwrap();
+    let print = |address: u64| {
+        let place = Place::Memory(0x7000_0000);
+        program.print_value(pointer, &place, None, &state(&address.to_le_bytes()), Limits::default())
+    };
+    assert_eq!(print(address), format!("{address:#x} <puts@got[plt]>"));
+    assert_eq!(print(address + 4), format!("{:#x} <puts@got[plt]+4>", address + 4));
+}

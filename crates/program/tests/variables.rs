@@ -120,3 +120,27 @@ fn optimised_variables_are_in_registers_or_said_to_be_gone() {
     let state_value = program.value_of(call.variable("state").unwrap(), Some(frame), &state);
     assert_eq!(state_value.kind, ValueKind::Enum { value: 3, name: "BUSY".to_owned() });
 }
+
+/// The register of the parameter is used for something else before the marked line.
+const PASSED: &str = r#"
+volatile double sink;
+__attribute__((noipa)) static void show(float weight) {
+    sink = weight * 2;
+    sink = sink + 1;
+    sink = sink * 3; /* stop */
+}
+int main(void) {
+    show(0.25f);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_float_that_was_passed_is_known_from_the_call() {
+    let scratch = Scratch::new("variables-passed");
+    let path = scratch.compile("gcc", "passed.c", PASSED, &["-g", "-O1"]);
+    let (process, program) = stopped_at_line(&path, line_of(PASSED, "/* stop */"), 0);
+    let state = State::of(&process.machine);
+    let frames = program.backtrace_of(&state, 10).frames;
+    assert_eq!(printed(&program, &state, &frames[0]), ["weight = 0.25"]);
+}

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lift::Reg;
-use linux::{Exit, Process};
+use linux::{Exit, Process, Snapshot};
 use machine::{Intervention, Observer, Stop, Time, Trace, Unwatched};
 
 use crate::events::{Ending, RegisterSet, Shapes};
@@ -31,7 +31,7 @@ pub struct Instance {
 pub struct Diversion {
     id: RunId,
     /// The state that it began with.
-    origin: Process,
+    origin: Snapshot,
     /// A state on its way; behind `time` where a search overran its end.
     process: Process,
     time: Time,
@@ -78,7 +78,7 @@ pub struct Writes {
 }
 
 /// The first stretch that is run before anybody looks. Most ways to a place are shorter; what is run too much is lost.
-const FIRST_STRETCH: u64 = 128;
+const FIRST_STRETCH: u64 = 48;
 const LONGEST_STRETCH: u64 = 1 << 15;
 /// So many more entries than after the last merge are kept before they are merged again.
 const UNMERGED: usize = 1 << 12;
@@ -91,7 +91,7 @@ impl Diversion {
             process.machine.intervene(intervention.clone());
         }
         let id = RunId::Diversion(interventions.into());
-        Diversion { id, origin: process.fork(), time: process.machine.time, process }
+        Diversion { id, origin: process.snapshot(), time: process.machine.time, process }
     }
 
     pub fn id(&self) -> &RunId {
@@ -100,7 +100,7 @@ impl Diversion {
 
     /// When it began.
     pub fn start(&self) -> Time {
-        self.origin.machine.time
+        self.origin.time()
     }
 
     /// Where it is.
@@ -115,7 +115,7 @@ impl Diversion {
     /// The state where it is.
     pub fn process(&mut self) -> &mut Process {
         if self.process.machine.time != self.time {
-            self.process = self.origin.fork();
+            self.process = self.origin.process();
             self.process.run(self.time, &mut Unwatched);
         }
         &mut self.process
@@ -155,7 +155,7 @@ impl Diversion {
             length = length.saturating_mul(4).min(LONGEST_STRETCH);
             scanner.trace.clear();
             let ended = run_to_system_call(&mut self.process, until, &mut scanner.trace);
-            if let Some(found) = search.scan(&scanner.trace, &mut scanner.shapes, &mut self.origin) {
+            if let Some(found) = search.scan(&scanner.trace, &mut scanner.shapes, &self.origin) {
                 break found;
             }
             let now = self.process.machine.time;
@@ -210,7 +210,7 @@ struct Search {
 
 impl Search {
     /// Goes on with a stretch; `Some` if it ends in it.
-    fn scan(&mut self, trace: &Trace, shapes: &mut Shapes, origin: &mut Process) -> Option<(Outcome, Time)> {
+    fn scan(&mut self, trace: &Trace, shapes: &mut Shapes, origin: &Snapshot) -> Option<(Outcome, Time)> {
         for pass in trace.forward() {
             let shape = shapes.of(&pass);
             let count = shape.addresses().len();
@@ -242,7 +242,7 @@ impl Search {
                     }
                 }
                 Ending::Indirect { stack: true } => {
-                    let mut there = origin.fork();
+                    let mut there = origin.process();
                     there.run(after, &mut Unwatched);
                     let stack = there.machine.cpu.get(Reg::RSP);
                     self.forget_below(stack);

@@ -93,7 +93,7 @@ impl Shapes {
 }
 
 impl Shape {
-    fn new(pass: &Pass<'_>) -> Shape {
+    pub fn new(pass: &Pass<'_>) -> Shape {
         let mut addresses = Vec::new();
         let mut stores = Vec::new();
         let mut registers = RegisterSet::default();
@@ -257,7 +257,7 @@ fn stored(op: &Op) -> Option<(u64, bool)> {
 }
 
 /// Whether the stack pointer gets a value that follows neither from itself nor from the frame pointer.
-fn sets_stack_anew(op: &Op) -> bool {
+pub(crate) fn sets_stack_anew(op: &Op) -> bool {
     match *op {
         Op::Move { dst: Reg::RSP, src } => !matches!(src, Value::Reg(Reg::RBP | Reg::RSP)),
         Op::Binary { function: Binary::Add | Binary::Sub | Binary::And, dst: Reg::RSP, a, .. } => {

@@ -9,7 +9,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use program::{BlockId, Cfg, Program, Transfer};
+use program::{BlockId, Cfg, PostDominators, Program, Transfer};
+
+use crate::events::{Ending, Shapes};
+use crate::recording::Recording;
 
 /// A cache over a program. See the module's documentation.
 pub struct Flow<'p> {
@@ -25,8 +28,7 @@ pub struct Flow<'p> {
 #[derive(Debug)]
 pub struct FunctionFlow {
     cfg: Cfg,
-    /// For each block, where the ways from its end meet again.
-    reconvergence: Vec<Option<BlockId>>,
+    post_dominators: PostDominators,
     /// For each block, the addresses of the instructions that decide about it, sorted.
     controllers: Vec<Box<[u64]>>,
     is_cut: bool,
@@ -60,6 +62,27 @@ impl<'p> Flow<'p> {
     /// graphs of functions that nobody has asked for yet; those that were asked for stay as they are.
     pub fn learn(&self, transfers: &[Transfer]) {
         self.learned.borrow_mut().extend(transfers);
+    }
+
+    /// Adds where the indirect jumps of a recorded run went. That takes a traced run through all of it, and is worth
+    /// it only for programs with jumps that the code alone does not tell enough about.
+    pub fn learn_from(&self, recording: &mut Recording) {
+        let mut shapes = Shapes::default();
+        let mut seen = BTreeSet::new();
+        let mut jump = None;
+        recording.forward(recording.start()..recording.end(), |segment| {
+            for pass in segment.trace.forward() {
+                let shape = shapes.of(&pass);
+                if let Some(from) = jump.take() {
+                    seen.insert(Transfer { from, to: shape.start() });
+                }
+                if let Ending::Indirect { stack: false } = shape.ending {
+                    jump = Some(shape.last());
+                }
+            }
+            true
+        });
+        self.learned.borrow_mut().extend(seen);
     }
 
     fn find(&self, address: u64) -> Option<Rc<FunctionFlow>> {
@@ -101,7 +124,6 @@ impl FunctionFlow {
     fn new(cfg: Cfg) -> FunctionFlow {
         let analysis = cfg.analyse();
         let ids = || (0..cfg.blocks.len() as u32).map(BlockId);
-        let reconvergence = ids().map(|id| analysis.post_dominators.immediate(id)).collect();
         let controllers = ids()
             .map(|id| {
                 let deciding = analysis.control_dependence.controllers(id).iter();
@@ -113,7 +135,7 @@ impl FunctionFlow {
             })
             .collect();
         let is_cut = analysis.control_dependence.is_cut();
-        FunctionFlow { cfg, reconvergence, controllers, is_cut }
+        FunctionFlow { cfg, post_dominators: analysis.post_dominators, controllers, is_cut }
     }
 
     /// The function's first instruction.
@@ -134,8 +156,13 @@ impl FunctionFlow {
     /// address of the immediate post-dominator; `None` if they only meet at the function's exit.
     pub fn reconvergence(&self, branch: u64) -> Option<u64> {
         let block = self.block_at(branch)?;
-        let meeting = self.reconvergence.get(block.0 as usize).copied().flatten()?;
-        Some(self.cfg.block(meeting)?.start)
+        Some(self.cfg.block(self.post_dominators.immediate(block)?)?.start)
+    }
+
+    /// Whether all ways from one instruction to the end pass by the other, as far as the graph tells.
+    pub fn leads_to(&self, from: u64, to: u64) -> bool {
+        let blocks = self.block_at(from).zip(self.block_at(to));
+        blocks.is_some_and(|(from, to)| self.post_dominators.post_dominates(to, from))
     }
 
     /// The branches and indirect jumps on which the execution of the instruction at `address` directly depends:

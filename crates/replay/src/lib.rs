@@ -2,32 +2,28 @@
 //! value came from. Nothing of the past is stored but a few checkpoints; the rest is run again when a question
 //! leads there.
 
+mod bundle;
 mod case;
 mod dependence;
 mod diversion;
-mod events;
+pub mod events;
 pub mod failure;
 mod flow;
+pub mod index;
 pub mod oracle;
 mod recording;
 mod statistics;
 pub mod story;
 
+pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
-    Backward, Bounds, Cell, Code, Context, Follow, Made, Need, Question, Share, Slice, Source, Step, StmtId,
-    Tried, Unseen, Use, Watch,
+    Backward, Bounds, Cell, Code, Context, Follow, Made, Need, Question, Share, Slice, Source, Stacks, Step,
+    StmtId, Tried, Unseen, Use, Watch,
 };
-pub use diversion::{Arrival, Diversion, Instance, Outcome as ArrivalOutcome, RunId, Scanner, Writes};
-pub use events::{Ending, MemoryAccess, RegisterSet, Shape, Shapes, accesses};
-pub use failure::{
-    Abort, AbortKind, Criterion, Difference, Failure, FailureKind, Outcome, StatedPosition, Subject, Verdict,
-    Violation, WrongOutput,
-};
+pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
+pub use events::{MemoryAccess, RegisterSet, Shape, Shapes, accesses};
+pub use failure::{Failure, FailureKind};
 pub use flow::{Flow, FunctionFlow};
-pub use oracle::{
-    AssertionError, Assertions, Checked, CommandError, ExamineError, Examined, ReferenceError,
-    check_assertions, examine, expect_like_reference, judge, status,
-};
 pub use recording::{Options, Recording, Segment};
 pub use statistics::Statistics;

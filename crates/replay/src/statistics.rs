@@ -27,8 +27,8 @@ pub struct Statistics {
     pub state: u64,
 }
 
-/// For each stretch of a block how many of its instructions are in scope, as long as one trace lives.
-type Stretches = BTreeMap<(u64, usize, usize), u64>;
+/// For each stretch of a block, by its key, how many of its instructions are in scope.
+type Stretches = BTreeMap<u64, u64>;
 
 impl Statistics {
     /// Of the run from `start` to its end, or to `end`. `program` is the view of the run's end, when all of its libraries are
@@ -39,16 +39,14 @@ impl Statistics {
         let mut statistics = Statistics::default();
         let mut trace = Trace::new();
         let mut is_in_scope: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut stretches = Stretches::new();
         let mut is_over = false;
         while !is_over && process.machine.time < end {
             trace.clear();
             let until = Time(process.machine.time.0.saturating_add(SEGMENT)).min(end);
             is_over = statistics.run(&mut process, until, &mut trace);
-            let mut stretches = Stretches::new();
             for pass in trace.backward() {
-                let instructions = pass.instructions();
-                let key = (pass.block(), instructions.start, instructions.end);
-                statistics.in_scope += *stretches.entry(key).or_insert_with(|| {
+                statistics.in_scope += *stretches.entry(pass.key()).or_insert_with(|| {
                     let mut suspect = |address: u64| {
                         *is_in_scope
                             .entry(address)

@@ -9,7 +9,7 @@ use lift::{Op, Reg};
 use linux::Exit;
 use machine::{Action, Cpu, Intervention, Observer, Time};
 use program::Program;
-use replay::{ArrivalOutcome as Outcome, Diversion, Flow, Recording, RunId, Scanner};
+use replay::{Diversion, Flow, Outcome, Recording, RunId, Scanner};
 
 const PROGRAM: &str = r#"
 #include <setjmp.h>

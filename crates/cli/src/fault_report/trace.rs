@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lift::Reg;
 use machine::Machine;
-use program::{End, Position, Program, Registers};
+use program::{End, FileReader, Position, Program, Registers};
 
 use crate::streams::printable;
 use crate::view::short_path;
@@ -20,6 +20,9 @@ const OUTER_LINES: usize = 4;
 
 /// The function of Rust's runtime from which on a program's own frames begin.
 const RUST_RUNTIME: &str = "__rust_begin_short_backtrace";
+
+/// A larger source is not looked into.
+const LARGEST_SOURCE: u64 = 256 << 20;
 
 /// A longer line of source is cut.
 const LONGEST_SOURCE: usize = 160;
@@ -59,7 +62,7 @@ pub fn print(machine: &Machine, program: &Program) -> String {
         }
     }
     let is_cut = backtrace.end == End::Bound;
-    lines(&calls, nowhere, is_cut)
+    lines(&calls, nowhere, is_cut, &**program.files())
 }
 
 /// The last component of a path.
@@ -88,7 +91,8 @@ fn calls_at(program: &Program, address: u64) -> Vec<Call> {
         // The system's libraries name sources that are not on this machine: the library's name says more.
         let position = frame.position.filter(|position| {
             let path = Path::new(&*position.file);
-            !(in_system || is_system(&position.file)) || path.is_absolute() && path.exists()
+            !(in_system || is_system(&position.file))
+                || path.is_absolute() && program.files().modified(path).is_some()
         });
         let place = match &position {
             Some(position) => format!(" at {}", describe(position)),
@@ -110,13 +114,13 @@ fn is_system(path: &str) -> bool {
     ["/usr/", "/lib", "/rustc/"].iter().any(|directory| path.starts_with(directory))
 }
 
-fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool) -> String {
+fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool, files: &dyn FileReader) -> String {
     let mut text = String::new();
     // The source of the program's own function that is nearest to the fault.
     let has_source = |own: bool| {
         move |(call, _): &(Call, usize)| {
             call.position.as_ref().is_some_and(|position| {
-                !(own && is_system(&position.file)) && source_line(position).is_some()
+                !(own && is_system(&position.file)) && source_line(position, files).is_some()
             })
         }
     };
@@ -134,7 +138,7 @@ fn lines(calls: &[(Call, usize)], all_are_callers: bool, is_cut: bool) -> String
         let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
         let _ = writeln!(text, "  {word} {}{}{times}", printable(&call.function), call.place);
         if with_source == Some(index)
-            && let Some(source) = call.position.as_ref().and_then(source_line)
+            && let Some(source) = call.position.as_ref().and_then(|position| source_line(position, files))
         {
             let _ = writeln!(text, "{source}");
         }
@@ -151,8 +155,8 @@ fn describe(position: &Position) -> String {
 }
 
 /// The text of a line, below its number.
-fn source_line(position: &Position) -> Option<String> {
-    let content = program::read_file(Path::new(&*position.file)).ok()?;
+fn source_line(position: &Position, files: &dyn FileReader) -> Option<String> {
+    let content = files.read(Path::new(&*position.file), LARGEST_SOURCE).ok()?;
     let line =
         content.split(|byte| *byte == b'\n').nth(usize::try_from(position.line).ok()?.checked_sub(1)?)?;
     let line = String::from_utf8_lossy(line.get(..LONGEST_SOURCE).unwrap_or(line)).replace('\t', "    ");
@@ -162,6 +166,7 @@ fn source_line(position: &Position) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use program::HostFiles;
 
     fn call(function: &str) -> Call {
         Call { function: function.to_owned(), place: String::new(), position: None }
@@ -170,7 +175,7 @@ mod tests {
     #[test]
     fn long_traces_show_both_ends() {
         let calls: Vec<_> = (0..100).map(|n| (call(&format!("f{n}")), 1)).collect();
-        let text = lines(&calls, false, false);
+        let text = lines(&calls, false, false, &HostFiles);
         assert_eq!(text.lines().count(), INNER_LINES + 1 + OUTER_LINES);
         assert!(
             text.starts_with("  in f0\n  called from f1\n") && text.ends_with("  called from f99\n"),
@@ -181,7 +186,7 @@ mod tests {
 
     #[test]
     fn repeated_calls_and_cut_traces_say_so() {
-        let text = lines(&[(call("f"), 3), (call("g"), 1)], true, true);
+        let text = lines(&[(call("f"), 3), (call("g"), 1)], true, true, &HostFiles);
         assert_eq!(text, "  called from f (3 times)\n  called from g\n  called from … (there is more)\n");
     }
 

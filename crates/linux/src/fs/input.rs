@@ -4,6 +4,7 @@
 //! How much a read returns must not depend on how the input trickled in, or the same input would not always give
 //! the same run. So reads end at places that the input alone decides: at chunks of a fixed size, or at lines.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::abi::O_RDONLY;
@@ -33,7 +34,7 @@ pub struct InputFile {
     pub offset: u64,
 }
 
-#[derive(Clone, Hash, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Input {
     bytes: Arc<Vec<u8>>,
     /// More can come.
@@ -41,13 +42,17 @@ pub(super) struct Input {
     pieces: Pieces,
 }
 
+impl Hash for Input {
+    /// How much of it is known yet says nothing about the run: the rest comes when it is asked for. Like the host's
+    /// files, the input is the same for all runs that are compared.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.pieces.hash(state);
+    }
+}
+
 impl Input {
     pub fn new(bytes: Arc<Vec<u8>>, open: bool, pieces: Pieces) -> Input {
         Input { bytes, open, pieces }
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     pub fn known(&self) -> u64 {
@@ -91,6 +96,16 @@ impl FileSystem {
         let descriptor = self.open(At::working_directory(&file.path), O_RDONLY, 0, now, &NoText)?;
         self.file_mut(descriptor)?.offset = file.offset;
         Ok(descriptor)
+    }
+
+    /// What is known of standard input; nothing when it is a file.
+    pub fn known_input(&self) -> &Arc<Vec<u8>> {
+        &self.input.bytes
+    }
+
+    /// Where reads of it end.
+    pub fn input_pieces(&self) -> Pieces {
+        self.input.pieces
     }
 
     /// More of standard input: a whole piece, or the last part of it. Nothing is its end.

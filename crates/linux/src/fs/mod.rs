@@ -36,6 +36,7 @@ use std::sync::Arc;
 pub use attributes::{FileSystemStatistics, SetTime, Stat};
 pub use descriptors::{MAX_DESCRIPTORS, Stream};
 pub use export::{Change, ChangeKind};
+pub use host::{Attachment, Capsule, Host, HostEntry, HostPath};
 pub use input::{InputFile, Pieces};
 pub use mapping::FileMapping;
 pub use node::{Inode, ProcessFile};
@@ -99,6 +100,8 @@ pub struct Setup {
     /// Bytes of main memory that /proc/meminfo tells of.
     pub memory_total: u64,
     pub now: Timestamp,
+    /// Whose files the guest sees.
+    pub host: Host,
 }
 
 /// The whole of it; a clone is a snapshot.
@@ -123,7 +126,7 @@ pub struct FileSystem {
 
 impl FileSystem {
     pub fn new(setup: &Setup) -> Result<FileSystem, Errno> {
-        let tree = Tree::new(host::Host::default(), setup.overlay_limit)?;
+        let tree = Tree::new(setup.host.clone(), setup.overlay_limit)?;
         let mut files = FileSystem {
             working_directory: tree.root,
             tree,
@@ -174,6 +177,24 @@ impl FileSystem {
         self.umask
     }
 
+    /// What the run has seen of its host so far. It is complete if the run had a clone from its beginning on.
+    pub fn capsule(&self) -> Capsule {
+        self.tree.host().capsule()
+    }
+
+    /// The capsule that stands in for the host, if one does.
+    pub fn sealed(&self) -> Option<&Arc<Capsule>> {
+        match self.tree.host() {
+            Host::Live(_) => None,
+            Host::Capsule(capsule) => Some(capsule),
+        }
+    }
+
+    /// Paths of the host that were asked about since the last time and that the capsule does not know.
+    pub fn take_unknown(&mut self) -> Vec<HostPath> {
+        self.tree.take_unknown()
+    }
+
     /// Where on the host a file came from; `None` for one that the guest made.
     pub fn host_path(&self, inode: Inode) -> Option<&[u8]> {
         let origin = self.tree.node(inode).ok()?.origin.as_deref()?;
@@ -187,11 +208,6 @@ impl FileSystem {
             return None;
         }
         Some(self.tree.content(inode).ok()?.read(offset, count))
-    }
-
-    /// Standard input, as far as it is known; nothing when that is a file.
-    pub fn known_input(&self) -> &[u8] {
-        self.input.bytes()
     }
 
     /// Bytes that the guest's changes take.

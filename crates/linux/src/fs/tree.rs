@@ -6,7 +6,7 @@
 
 use super::abi::{PATH_MAX, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, device_number};
 use super::content::Content;
-use super::host::{self, Host, HostEntry, HostPath};
+use super::host::{self, Host, HostEntry, HostError, HostPath};
 use super::node::{Data, Directory, Entry, Inode, Kind, Node, Origin};
 use super::{Map, Name, Timestamp};
 use crate::errno::Errno;
@@ -28,6 +28,8 @@ pub struct Tree {
     devices: Map<u64, u64>,
     used: u64,
     limit: u64,
+    /// What a capsule was asked and does not know.
+    unknown: Vec<HostPath>,
 }
 
 impl Tree {
@@ -41,9 +43,10 @@ impl Tree {
             devices: Map::default(),
             used: 0,
             limit,
+            unknown: Vec::new(),
         };
         let path: HostPath = b"/"[..].into();
-        let entry = tree.host.entry(&path)?;
+        let entry = tree.host.entry(&path).map_err(|error| tree.refused(error, &path, Errno::ENOENT))?;
         tree.root = tree.adopt(tree.root, Name::from(&b""[..]), path, entry);
         Ok(tree)
     }
@@ -102,7 +105,8 @@ impl Tree {
         }
         let Some(lower) = &listing.lower else { return Ok(None) };
         let path = host::join(lower, name);
-        let entry = match self.host.entry(&path) {
+        let answer = self.host.entry(&path);
+        let entry = match answer.map_err(|error| self.refused(error, &path, Errno::ENOENT)) {
             Ok(entry) => entry,
             Err(Errno::ENOENT | Errno::ENOTDIR) => return Ok(None),
             Err(error) => return Err(error),
@@ -119,10 +123,13 @@ impl Tree {
     /// as they do natively; then what the guest added, sorted.
     pub fn children(&mut self, directory: Inode) -> Result<Vec<(Name, Inode)>, Errno> {
         let listing = self.node(directory)?.directory().ok_or(Errno::ENOTDIR)?;
-        let lower = match &listing.lower {
-            Some(lower) => self.host.names(lower)?,
+        let lower = match listing.lower.clone() {
+            Some(lower) => {
+                self.host.names(&lower).map_err(|error| self.refused(error, &lower, Errno::ENOENT))?
+            }
             None => Arc::default(),
         };
+        let listing = self.node(directory)?.directory().ok_or(Errno::ENOTDIR)?;
         let on_host: HashSet<&Name> = lower.iter().collect();
         let mut added: Vec<Name> =
             listing.entries.keys().filter(|name| !on_host.contains(name)).cloned().collect();
@@ -273,6 +280,25 @@ impl Tree {
         Ok(names.iter().rev().flat_map(|name| [b"/", &name[..]].concat()).collect())
     }
 
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    pub fn take_unknown(&mut self) -> Vec<HostPath> {
+        std::mem::take(&mut self.unknown)
+    }
+
+    /// The error that the guest sees; what is unknown is noted, and answered with `otherwise`.
+    fn refused(&mut self, error: HostError, path: &HostPath, otherwise: Errno) -> Errno {
+        match error {
+            HostError::Errno(errno) => errno,
+            HostError::Unknown => {
+                self.unknown.push(path.clone());
+                otherwise
+            }
+        }
+    }
+
     fn touch_directory(&mut self, inode: Inode, now: Timestamp) -> Result<&mut Directory, Errno> {
         let node = self.node_mut(inode)?;
         node.modification = now;
@@ -337,7 +363,11 @@ impl Tree {
     fn load(&mut self, inode: Inode) -> Result<(), Errno> {
         let node = self.node(inode)?;
         let (Kind::File(Data::Unread), Some(origin)) = (&node.kind, &node.origin) else { return Ok(()) };
-        let bytes = self.host.content(&origin.path, &origin.entry)?;
+        let origin = origin.clone();
+        let bytes = self
+            .host
+            .content(&origin.path, &origin.entry)
+            .map_err(|error| self.refused(error, &origin.path, Errno::EIO))?;
         self.node_mut(inode)?.kind = Kind::File(Data::Resident(Content::from_bytes(bytes)));
         Ok(())
     }

@@ -29,6 +29,7 @@ fn load_bytes(file: Vec<u8>) -> (Memory, Result<Image, LoadError>) {
         env: &[],
         credentials: &credentials(),
         max_memory: LIMIT,
+        host: &Host::default(),
     };
     let image = load_file(&request, PathBuf::from("/nowhere/program"), Arc::new(file), &mut memory);
     (memory, image)
@@ -44,6 +45,7 @@ fn load_path(path: &Path) -> (Memory, Result<Image, LoadError>) {
         env: &[b"A=1".to_vec()],
         credentials: &credentials(),
         max_memory: LIMIT,
+        host: &Host::default(),
     };
     let image = load(&request, &mut memory);
     (memory, image)
@@ -145,6 +147,7 @@ fn too_long_arguments_are_refused() {
         env: &[],
         credentials: &credentials(),
         max_memory: LIMIT,
+        host: &Host::default(),
     };
     let result = load(&request, &mut Memory::new(LIMIT));
     assert!(matches!(result, Err(LoadError::ArgumentsTooLong { .. })), "{result:?}");
@@ -161,6 +164,7 @@ fn a_program_larger_than_the_memory_limit_is_refused() {
         env: &[],
         credentials: &credentials(),
         max_memory: PAGE_SIZE,
+        host: &Host::default(),
     };
     let result = load(&request, &mut memory);
     assert!(matches!(result, Err(LoadError::NoMemory { .. })), "{result:?}");

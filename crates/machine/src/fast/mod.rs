@@ -128,11 +128,13 @@ const JUMP_ENTRIES: usize = 1024;
 /// A direct-mapped cache from addresses to blocks, for indirect jumps and returns.
 pub struct JumpCache {
     entries: [(u64, *const Code); JUMP_ENTRIES],
+    /// Whether anything was remembered since it was last cleared; else there is nothing to clear.
+    used: bool,
 }
 
 impl Default for JumpCache {
     fn default() -> JumpCache {
-        let mut cache = JumpCache { entries: [(0, std::ptr::null()); JUMP_ENTRIES] };
+        let mut cache = JumpCache { entries: [(0, std::ptr::null()); JUMP_ENTRIES], used: false };
         // SAFETY: all its bytes are zero.
         unsafe { JumpCache::empty_zeroed(&raw mut cache) };
         cache
@@ -158,10 +160,15 @@ impl JumpCache {
 
     pub fn set(&mut self, address: u64, block: *const Code) {
         self.entries[Self::index(address)] = (address, block);
+        self.used = true;
     }
 
     pub fn clear(&mut self) {
-        *self = JumpCache::default();
+        if self.used {
+            self.entries.fill((0, std::ptr::null()));
+            self.entries[Self::index(0)].0 = 1;
+            self.used = false;
+        }
     }
 
     #[inline(always)]

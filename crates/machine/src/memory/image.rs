@@ -106,3 +106,84 @@ impl ImagePage<'_> {
         self.page.set_mark(mark);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Backing, Permissions, Region};
+    use std::mem::MaybeUninit;
+
+    fn memory() -> Memory {
+        let mut memory = Memory::new(1 << 20);
+        memory.map(Region {
+            start: 0x1_0000,
+            end: 0x2_0000,
+            permissions: Permissions::RW,
+            backing: Backing::Zero,
+            name: "".into(),
+            shared: false,
+        });
+        memory
+    }
+
+    fn open(image: Image) -> Memory {
+        let mut place = MaybeUninit::zeroed();
+        // SAFETY: the place is zeroed.
+        unsafe {
+            image.open_into(place.as_mut_ptr());
+            place.assume_init()
+        }
+    }
+
+    #[test]
+    fn an_image_keeps_what_was_there_and_counts_what_was_overwritten() {
+        let mut memory = memory();
+        memory.write(0x1_0000, b"one").unwrap();
+        memory.write(0x1_5000, b"two").unwrap();
+        let first = memory.image();
+        assert_eq!(first.pages_not_in(&memory.image()), 0);
+        memory.write(0x1_5000, b"new").unwrap();
+        memory.write(0x1_7000, b"more").unwrap();
+        let second = memory.image();
+        assert_eq!((first.pages_not_in(&second), second.pages_not_in(&first)), (1, 2));
+        let mut there = [0; 3];
+        assert_eq!((open(first).peek(0x1_5000, &mut there), &there), (3, b"two"));
+        assert_eq!((open(second).peek(0x1_5000, &mut there), &there), (3, b"new"));
+    }
+
+    #[test]
+    fn pages_that_were_taken_out_can_be_put_back() {
+        let mut memory = memory();
+        memory.write(0x1_0ffe, b"some").unwrap();
+        let image = memory.image();
+        let mut pages = Vec::new();
+        image.pages(&mut |page| pages.push((page.address, *page.bytes(), page.was_written())));
+        assert_eq!(pages.len(), 2);
+        let mut stripped = image.clone().without_pages();
+        for (address, bytes, was_written) in &pages {
+            stripped.put_page(*address, bytes, *was_written);
+        }
+        let back = open(stripped);
+        assert_eq!((back.hash(), back.resident_pages()), (memory.hash(), memory.resident_pages()));
+    }
+
+    #[test]
+    fn a_mark_goes_when_the_bytes_change() {
+        let mut memory = memory();
+        memory.write(0x1_0000, b"one").unwrap();
+        let marks = |image: &Image| {
+            let mut marks = Vec::new();
+            image.pages(&mut |page| marks.push(page.mark()));
+            marks
+        };
+        let image = memory.image();
+        image.pages(&mut |page| page.set_mark(7));
+        assert_eq!(marks(&memory.image()), [7], "the page is shared");
+        memory.write(0x1_0000, b"two").unwrap();
+        assert_eq!((marks(&image), marks(&memory.image())), (vec![7], vec![0]), "it was copied");
+        // The only owner writes to the page itself.
+        let mut alone = open(image);
+        alone.write(0x1_0000, b"new").unwrap();
+        assert_eq!(marks(&alone.image()), [0]);
+    }
+}

@@ -7,6 +7,8 @@ pub struct View {
     pub frames: Vec<FrameView>,
     /// Variables at file level, each with a frame whose unit has it.
     pub globals: Vec<(usize, Variable)>,
+    /// How many frames that functions have left are not among the frames, because gdb cannot know of them.
+    pub unknown_left: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct FrameView {
     /// Lines that the line table has for the same address, when it has several.
     pub lines_there: Vec<u32>,
     pub form: Form,
+    /// Which compiler made the function, as it calls itself; gdb's view alone has it.
+    pub producer: String,
     pub arguments: Vec<Variable>,
     /// Those of inner blocks first.
     pub locals: Vec<Variable>,
@@ -70,7 +74,7 @@ pub fn read(text: &str) -> Result<Vec<View>, String> {
         match (fields.as_slice(), &mut view) {
             (["core", _], None) => view = Some(View::default()),
             (["end"], Some(_)) => views.extend(view.take()),
-            (["frame", _, address, function, file, line, lines_there, form], Some(view)) => {
+            (["frame", _, address, function, file, line, lines_there, form, producer], Some(view)) => {
                 let lines_there = lines_there.split(',').filter_map(|line| line.parse().ok());
                 view.frames.push(FrameView {
                     address: u64::from_str_radix(address, 16).map_err(|_| nonsense())?,
@@ -79,6 +83,7 @@ pub fn read(text: &str) -> Result<Vec<View>, String> {
                     line: line.parse().map_err(|_| nonsense())?,
                     lines_there: lines_there.collect(),
                     form: Form::read(form).ok_or_else(nonsense)?,
+                    producer: (*producer).to_owned(),
                     ..FrameView::default()
                 });
             }
@@ -137,9 +142,9 @@ mod tests {
 
     #[test]
     fn records_become_frames_with_their_variables() {
-        let text = "warning: whatever\ncore\t/a\nframe\t0\t1f\tf\t/s.c\t3\t3,4\tinlined\n\
+        let text = "warning: whatever\ncore\t/a\nframe\t0\t1f\tf\t/s.c\t3\t3,4\tinlined\tGNU C17\n\
                     argument\t0\tx\tint\t1\t5\ntype\t0\tx\ttype = int\\n\n\
-                    frame\t1\t2f\tmain\t\t0\t\tcalled\nlocal\t1\ts\tchar *\t2\t\"a\\tb\"\n\
+                    frame\t1\t2f\tmain\t\t0\t\tcalled\t\nlocal\t1\ts\tchar *\t2\t\"a\\tb\"\n\
                     global\t1\tg\tint\t9\t7\nend\n";
         let views = read(text).unwrap();
         assert_eq!(views.len(), 1);
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_record_that_makes_no_sense_is_an_error() {
-        assert!(read("core\t/a\nframe\t0\tzz\tf\t\t0\t\tcalled\nend\n").is_err());
+        assert!(read("core\t/a\nframe\t0\tzz\tf\t\t0\t\tcalled\t\nend\n").is_err());
         assert!(read("core\t/a\nPython Exception\nend\n").is_err());
     }
 }

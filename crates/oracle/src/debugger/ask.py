@@ -37,6 +37,17 @@ def is_label(symbol):
     return str(symbol.type) == "__CORE_ADDR"
 
 
+# `info locals` has what is constant, and with it what an enum of the function names.
+def is_listed(symbol):
+    return symbol.is_argument or symbol.is_variable or symbol.addr_class == gdb.SYMBOL_LOC_CONST
+
+
+def is_enumerator(symbol):
+    if symbol.addr_class != gdb.SYMBOL_LOC_CONST or symbol.type.code != gdb.TYPE_CODE_ENUM:
+        return False
+    return symbol.name in [field.name for field in symbol.type.fields()]
+
+
 # The variables of a frame, block by block from the inside, each with what gdb prints.
 def variables(frame):
     frame.select()
@@ -45,12 +56,12 @@ def variables(frame):
     while block is not None:
         found = []
         for symbol in block:
-            if not (symbol.is_argument or symbol.is_variable):
+            if not is_listed(symbol):
                 continue
             line = (arguments if symbol.is_argument else others).pop(0)
             name, value = line.split(" = ", 1)
             assert name == symbol.name, (line, symbol.name)
-            if not is_label(symbol):
+            if not is_label(symbol) and not is_enumerator(symbol):
                 found.append((symbol, value))
         yield found
         if block.function is not None:
@@ -109,7 +120,9 @@ def tell_frames(seen_types):
         table = position.symtab
         where = table.fullname() if table is not None else ""
         form = FORMS.get(frame.type(), "called")
-        tell("frame", level, "%x" % frame.pc(), frame.name() or "", where, position.line, lines_there(position), form)
+        producer = (table.producer or "") if table is not None else ""
+        lines = lines_there(position)
+        tell("frame", level, "%x" % frame.pc(), frame.name() or "", where, position.line, lines, form, producer)
         if frame.function() is not None and table is not None and is_own(frame):
             tables.append((level, table))
             own += 1

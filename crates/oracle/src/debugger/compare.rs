@@ -11,6 +11,13 @@
 //! - [`NOT_SAVED`]: a variable of a caller may be in a register that calls need not preserve, and that nobody saved. gdb shows what
 //!   the register holds now, which is somebody else's. We say that it was not saved.
 //! - [`CONSTANT_VOID`]: `ptype` loses the `const` of `const void`, which `whatis` has.
+//! - [`CONSTANT_POINTER`]: `ptype` loses the `const` of elements whose type is another name of a pointer; `whatis` has it.
+//! - [`GUESSED`]: code without call frame information, as that at the beginning and the end of each program, has a caller by gdb's
+//!   guess only, and the guess is often wrong. The run itself says whether ours is right: it comes back there.
+//! - [`LEFT`]: of a function that clang compiled and that has left the stack by a jump, DWARF 5 says only where the jump begins, which
+//!   gdb does not use; and at a return instruction of such a function gdb does not look for jumps at all. We tell of it; what was
+//!   passed by it we know, too, and gdb does not ([`PASSED`]).
+//! - [`FUNCTION_ITEM`]: a function as a value of Rust has no size. gdb shows 0x0, as if it were a pointer to nothing.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
 //!   all of them as optimised out. We list those of the blocks around the instruction.
 //! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
@@ -24,6 +31,7 @@ use machine::Time;
 
 use super::Report;
 use super::answer::{Form, FrameView, Variable, View};
+use super::sample::Sample;
 
 const RELATIVE: &str = "the source file's name is relative";
 const NO_LINE: &str = "the code belongs to no line, and gdb shows the one before";
@@ -31,6 +39,11 @@ const SAME_ADDRESS: &str = "several lines have the same address, and gdb shows a
 const NOT_SAVED: &str = "the variable's register was not saved, and gdb shows what is in it now";
 const NOT_SAVED_TEXT: &str = "<not saved>";
 const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
+const CONSTANT_POINTER: &str = "gdb leaves out the const of a pointer by another name";
+const GUESSED: &str = "gdb guesses who called code without call frame information";
+const LEFT: &str = "gdb does not know of a function of clang's that has left the stack";
+const PASSED: &str = "gdb does not know what was passed by such a function";
+const FUNCTION_ITEM: &str = "gdb shows a function without a size as 0x0";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
 const OPTIMISED_OUT: &str = "<optimized out>";
 const HASH: &str = "gdb shows the hash of a crate";
@@ -62,9 +75,14 @@ impl fmt::Display for Difference {
     }
 }
 
-pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
-    let mut comparison = Comparison { time, in_library: false, report };
-    for level in 0..ours.frames.len().max(theirs.frames.len()) {
+pub fn compare(sample: &Sample, ours: &View, theirs: &View, report: &mut Report) {
+    let has_left = ours.unknown_left > 0;
+    if has_left {
+        report.normalised(LEFT);
+    }
+    let mut comparison = Comparison { time: sample.time, in_library: false, has_left, report };
+    let most = comparison.comparable(sample.comes_back, ours, theirs);
+    for level in 0..ours.frames.len().max(theirs.frames.len()).min(most) {
         match (ours.frames.get(level), theirs.frames.get(level)) {
             (Some(ours), Some(theirs)) => comparison.frame(level, ours, theirs),
             (ours, theirs) => {
@@ -73,7 +91,8 @@ pub fn compare(time: Time, ours: &View, theirs: &View, report: &mut Report) {
             }
         }
     }
-    for ((level, ours), (_, theirs)) in ours.globals.iter().zip(&theirs.globals) {
+    let globals = ours.globals.iter().zip(&theirs.globals).filter(|((level, _), _)| *level < most);
+    for ((level, ours), (_, theirs)) in globals {
         comparison.variable(&format!("the unit of frame {level}"), ours, theirs);
     }
 }
@@ -90,10 +109,29 @@ impl Report {
 struct Comparison<'a> {
     time: Time,
     in_library: bool,
+    /// See [`LEFT`].
+    has_left: bool,
     report: &'a mut Report,
 }
 
 impl Comparison<'_> {
+    /// How many frames gdb knows better than by guessing.
+    fn comparable(&mut self, comes_back: Option<bool>, ours: &View, theirs: &View) -> usize {
+        let addresses = |view: &View| view.frames.iter().map(|frame| frame.address).collect::<Vec<u64>>();
+        match comes_back {
+            Some(true) if addresses(ours) != addresses(theirs) => {
+                self.report.normalised(GUESSED);
+                1
+            }
+            Some(false) => {
+                let ours = ours.frames.get(1).map(describe).unwrap_or_default();
+                self.equal("the caller", &ours, "the run does not come back there");
+                1
+            }
+            _ => usize::MAX,
+        }
+    }
+
     fn frame(&mut self, level: usize, ours: &FrameView, theirs: &FrameView) {
         self.report.frames += 1;
         self.in_library = theirs.file.starts_with(RUST_LIBRARY);
@@ -113,7 +151,7 @@ impl Comparison<'_> {
             self.report.types += 1;
             let theirs = theirs.strip_prefix("type = ").unwrap_or(theirs).trim_end();
             let theirs = self.without_length(ours.trim_end(), theirs);
-            let ours = self.without_constant_void(ours.trim_end(), &theirs);
+            let ours = self.without_constant(ours.trim_end(), &theirs);
             self.equal(&format!("{place} type of {name}"), &ours, &theirs);
         }
     }
@@ -187,11 +225,16 @@ impl Comparison<'_> {
         theirs.to_owned()
     }
 
-    /// Our definition of a type with plain `void`, if that is how the two differ.
-    fn without_constant_void(&mut self, ours: &str, theirs: &str) -> String {
+    /// Our definition of a type without the constants that gdb loses, if that is how the two differ.
+    fn without_constant(&mut self, ours: &str, theirs: &str) -> String {
         let plain = ours.replace("const void", "void");
         if plain == theirs && ours != theirs {
             self.report.normalised(CONSTANT_VOID);
+            return plain;
+        }
+        let plain = ours.replace("* const *", "**").replace("* const", "*");
+        if plain == theirs && ours != theirs {
+            self.report.normalised(CONSTANT_POINTER);
             return plain;
         }
         ours.to_owned()
@@ -219,6 +262,18 @@ impl Comparison<'_> {
         };
         if theirs.printed == NO_VARIANT_TEXT && ours.printed.ends_with(" {<unknown variant>}") {
             self.report.normalised(NO_VARIANT);
+            return;
+        }
+        if self.has_left && theirs.printed == OPTIMISED_OUT && ours.printed != OPTIMISED_OUT {
+            self.report.normalised(PASSED);
+            return;
+        }
+        let as_nothing = |printed: &str| printed.replace(OPTIMISED_OUT, "0x0");
+        if ours.printed != theirs.printed
+            && ours.type_name.contains("fn(")
+            && as_nothing(&ours.printed) == theirs.printed
+        {
+            self.report.normalised(FUNCTION_ITEM);
             return;
         }
         if ours.printed == NOT_SAVED_TEXT && theirs.printed != NOT_SAVED_TEXT {

@@ -68,7 +68,7 @@ pub fn run(case: &Case) -> Result<Report, Failure> {
     let mut report = Report { samples: samples.len(), ..Report::default() };
     for (sample, theirs) in samples.iter().zip(&theirs) {
         let ours = sample.view(theirs);
-        compare::compare(sample.time, &ours, theirs, &mut report);
+        compare::compare(sample, &ours, theirs, &mut report);
     }
     Ok(report)
 }

@@ -15,7 +15,13 @@ pub fn view(process: &Process, theirs: &View) -> View {
     let looker = Looker { program: &program, state };
     let mut view = View::default();
     let mut physical = Vec::new();
-    for frame in &program.backtrace_of(&looker.state, MOST_FRAMES).frames {
+    let mut frames = program.backtrace_of(&looker.state, MOST_FRAMES).frames;
+    if knows_no_jumps(theirs) {
+        let all = frames.len();
+        frames.retain(|frame| frame.rule != Rule::TailCall);
+        view.unknown_left = all - frames.len();
+    }
+    for frame in &frames {
         for frame_view in looker.frames(frame, &theirs.frames, view.frames.len()) {
             view.frames.push(frame_view);
             physical.push(frame.clone());
@@ -26,6 +32,12 @@ pub fn view(process: &Process, theirs: &View) -> View {
         view.globals.push((*level, found.unwrap_or_default()));
     }
     view
+}
+
+/// Whether gdb tells of no function that has left the stack, in a program of clang's.
+fn knows_no_jumps(theirs: &View) -> bool {
+    let is_clang = |frame: &FrameView| frame.producer.contains("clang");
+    theirs.frames.iter().any(is_clang) && theirs.frames.iter().all(|frame| frame.form != Form::Left)
 }
 
 struct Looker<'a> {

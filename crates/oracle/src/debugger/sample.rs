@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use lift::Op;
+use lift::{Op, Reg};
 use linux::{Config, Exit, Process};
 use machine::{Cpu, Observer, Time, Unwatched};
 use program::{Program, Rule, State};
@@ -22,12 +22,21 @@ const LONGEST_LOADING: u64 = 50_000_000;
 /// How far from an instant in a library the program's own code is looked for.
 const FARTHEST: u64 = 30_000;
 
+/// Frames that functions left by jumps, before the one on the stack.
+const MOST_LEFT: usize = 64;
+
+/// Code without call frame information is short.
+const LONGEST_CALL: u64 = 1_000_000;
+
 /// Of so many instants one stays wherever it falls; the others are moved on into the program's own code.
 const ANYWHERE: u64 = 4;
 
 pub struct Sample {
     pub time: Time,
     pub core: PathBuf,
+    /// `None` where call frame information says who called the code that is about to run. Where none does, gdb guesses, and the run
+    /// itself is the judge: whether it comes back to where we say that the code was called from.
+    pub comes_back: Option<bool>,
     process: Process,
 }
 
@@ -73,20 +82,35 @@ pub fn take(case: &Case) -> Result<Vec<Sample>, Failure> {
         if process.kernel.ended.is_some() {
             break;
         }
-        if !is_described(&process) {
-            continue;
-        }
         samples.push(sample(case, index, process.fork())?);
     }
     Ok(samples)
 }
 
-/// Whether call frame information says who called the code that is about to run. Where none does, gdb guesses by reading the
-/// instructions, which is not what is compared here.
-fn is_described(process: &Process) -> bool {
+/// See [`Sample::comes_back`].
+fn comes_back(process: &mut Process) -> Option<bool> {
     let program = Program::from_memory(&process.machine.memory);
-    let backtrace = program.backtrace_of(&State::of(&process.machine), 2);
-    backtrace.frames.get(1).is_some_and(|caller| caller.rule == Rule::CallFrames)
+    let backtrace = program.backtrace_of(&State::of(&process.machine), MOST_LEFT);
+    let caller = backtrace.frames.iter().skip(1).find(|frame| frame.rule != Rule::TailCall)?;
+    if caller.rule == Rule::CallFrames {
+        return None;
+    }
+    let mut back = Back { address: caller.address, stack: caller.registers.rsp(), is_reached: false };
+    process.fork().run(Time(process.machine.time.0 + LONGEST_CALL), &mut back);
+    Some(back.is_reached)
+}
+
+/// Watches for a return.
+struct Back {
+    address: u64,
+    stack: Option<u64>,
+    is_reached: bool,
+}
+
+impl Observer for Back {
+    fn instruction(&mut self, _time: Time, address: u64, _ops: &[Op], cpu: &Cpu) {
+        self.is_reached |= address == self.address && Some(cpu.get(Reg::RSP)) == self.stack;
+    }
 }
 
 /// Sorted, without repetitions.
@@ -140,10 +164,11 @@ fn move_into(process: &mut Process, code: &Range<u64>, farthest: u64) -> bool {
     arrival.time.is_some_and(|time| process.run(time, &mut Unwatched) == Exit::Until)
 }
 
-fn sample(case: &Case, index: usize, process: Process) -> Result<Sample, Failure> {
+fn sample(case: &Case, index: usize, mut process: Process) -> Result<Sample, Failure> {
     let core = case.scratch.join(format!("{index}.core"));
     let told = |error: &dyn std::fmt::Display| Failure::Setup(format!("{}: {error}", core.display()));
     let mut file = std::fs::File::create(&core).map_err(|error| told(&error))?;
     linux::write_core(&process, &mut file).map_err(|error| told(&error))?;
-    Ok(Sample { time: process.machine.time, core, process })
+    let comes_back = comes_back(&mut process);
+    Ok(Sample { time: process.machine.time, core, comes_back, process })
 }

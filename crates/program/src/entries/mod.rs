@@ -210,6 +210,11 @@ impl<'a> Debug<'a> {
             .contains(&self.language(unit))
     }
 
+    /// Whether names of a unit's language have those of namespaces before them.
+    pub fn qualifies(self, unit: u32) -> bool {
+        self.language(unit).is_some_and(index::qualifies)
+    }
+
     fn language(self, unit: u32) -> Option<gimli::DwLang> {
         self.outline(unit)?.language
     }

@@ -96,6 +96,18 @@ impl Debug<'_> {
         })
     }
 
+    /// The paths of all files that line tables name, one unit after the other; those of several units come several
+    /// times.
+    pub fn source_paths(self) -> impl Iterator<Item = String> {
+        self.units().flat_map(move |unit| {
+            let parsed = self.unit(unit);
+            let files = parsed.and_then(|parsed| parsed.line_program.as_ref());
+            // Before DWARF 5 they are counted from 1, and 0 is the unit's own.
+            let count = files.map_or(0, |program| program.header().file_names().len() as u64 + 1);
+            (0..count).filter_map(move |index| self.file(unit, parsed?, index))
+        })
+    }
+
     /// The path of a file of a unit's line table.
     pub fn file(self, unit: u32, parsed: &Unit<Reader>, index: u64) -> Option<String> {
         let header = parsed.line_program.as_ref()?.header();

@@ -6,7 +6,7 @@ use super::numbers::{self, Basic, Number};
 use super::places::Located;
 use super::shape::{Form, Shape};
 use super::syntax::{BinaryOperator, Node, NodeKind, UnaryOperator};
-use super::{EvalError, EvalErrorKind};
+use super::{EvalError, EvalErrorKind, Known};
 use crate::program::Program;
 use crate::state::State;
 use crate::unwind::Frame;
@@ -19,7 +19,8 @@ pub(super) struct Evaluation<'a> {
     pub program: &'a Program,
     pub state: &'a State<'a>,
     pub frame: &'a Frame,
-    text: &'a str,
+    pub text: &'a str,
+    pub known: &'a Known,
 }
 
 /// What a part of an expression stands for.
@@ -35,16 +36,7 @@ pub(super) enum Operand {
     Place(Located),
 }
 
-impl<'a> Evaluation<'a> {
-    pub fn new(
-        program: &'a Program,
-        state: &'a State<'a>,
-        frame: &'a Frame,
-        text: &'a str,
-    ) -> Evaluation<'a> {
-        Evaluation { program, state, frame, text }
-    }
-
+impl Evaluation<'_> {
     pub fn part_of(&self, at: &Range<usize>) -> &str {
         self.text.get(at.clone()).unwrap_or_default()
     }

@@ -20,6 +20,8 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use result::TypedValue;
@@ -27,6 +29,7 @@ pub use result::TypedValue;
 use crate::program::Program;
 use crate::state::State;
 use crate::unwind::Frame;
+use crate::variables::Variable;
 use syntax::{Node, NodeKind};
 
 /// An expression that makes sense as a text; whether its names mean something depends on the place.
@@ -34,6 +37,16 @@ use syntax::{Node, NodeKind};
 pub struct Expression {
     text: String,
     root: Node,
+}
+
+/// What names mean, by the address of the code that they are visible from.
+type Known = RefCell<BTreeMap<u64, Vec<(String, Option<Variable>)>>>;
+
+/// An expression that is evaluated many times in the run of one program: what a name means at an instruction is looked up once.
+pub struct Prepared<'a> {
+    program: &'a Program,
+    expression: &'a Expression,
+    known: Known,
 }
 
 /// What is wrong with the text of an expression.
@@ -95,7 +108,12 @@ impl Expression {
         state: &State<'_>,
         frame: &Frame,
     ) -> Result<TypedValue, EvalError> {
-        evaluate::Evaluation::new(program, state, frame, &self.text).result(&self.root)
+        self.prepared(program).evaluate(state, frame)
+    }
+
+    /// For many evaluations in one program.
+    pub fn prepared<'a>(&'a self, program: &'a Program) -> Prepared<'a> {
+        Prepared { program, expression: self, known: Known::default() }
     }
 
     /// The parts of it that are read from the guest, each once, in their order: of `a[i].x > n` these are `a[i].x`,
@@ -119,5 +137,13 @@ impl Expression {
             }
         }
         found
+    }
+}
+
+impl Prepared<'_> {
+    /// As [`Expression::evaluate`].
+    pub fn evaluate(&self, state: &State<'_>, frame: &Frame) -> Result<TypedValue, EvalError> {
+        let Prepared { program, expression, known } = self;
+        evaluate::Evaluation { program, state, frame, text: &expression.text, known }.result(&expression.root)
     }
 }

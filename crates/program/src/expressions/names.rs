@@ -23,10 +23,10 @@ pub(super) fn hint(name: &str, close: &[String]) -> String {
 impl Evaluation<'_> {
     /// A variable, a member of `this`, or an enumerator.
     pub fn name(&self, name: &str, at: &Range<usize>) -> Outcome<Operand> {
-        if let Some(variable) = self.program.find_variable(name, self.frame) {
+        if let Some(variable) = self.find_variable(name) {
             return self.variable(&variable, at);
         }
-        if let Some(this) = self.program.find_variable("this", self.frame)
+        if let Some(this) = self.find_variable("this")
             && let Ok(found) = self.variable(&this, at).and_then(|this| self.member(this, name, at))
         {
             return Ok(found);
@@ -41,6 +41,17 @@ impl Evaluation<'_> {
         let close = nearest(visible.map(|variable| variable.name.as_str()), name);
         let kind = EvalErrorKind::NoVariable { name: name.to_owned(), close };
         Err(EvalError { at: at.clone(), kind })
+    }
+
+    fn find_variable(&self, name: &str) -> Option<Variable> {
+        let mut known = self.known.borrow_mut();
+        let here = known.entry(self.frame.lookup).or_default();
+        if let Some((_, found)) = here.iter().find(|(other, _)| other == name) {
+            return found.clone();
+        }
+        let found = self.program.find_variable(name, self.frame);
+        here.push((name.to_owned(), found.clone()));
+        found
     }
 
     pub fn variable(&self, variable: &Variable, at: &Range<usize>) -> Outcome<Operand> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::read_file::{modified, read_at_most};
+use crate::read_file::{Files, HostFiles};
 use crate::scope::is_system_source;
 use crate::source::{SourceFile, SourceMap, Warning};
 
@@ -14,8 +14,9 @@ use crate::source::{SourceFile, SourceMap, Warning};
 /// MiB.
 const LARGEST: u64 = 32 << 20;
 
-#[derive(Default)]
 pub(crate) struct Sources {
+    /// Where they are read from.
+    reader: Files,
     map: SourceMap,
     files: RefCell<BTreeMap<Arc<str>, Option<Rc<SourceFile>>>>,
     /// Pairs of file and object whose ages were compared.
@@ -23,9 +24,29 @@ pub(crate) struct Sources {
     warnings: RefCell<Vec<Warning>>,
 }
 
+impl Default for Sources {
+    fn default() -> Sources {
+        Sources::new(SourceMap::default(), Arc::new(HostFiles))
+    }
+}
+
 impl Sources {
-    pub fn new(map: SourceMap) -> Sources {
-        Sources { map, ..Sources::default() }
+    pub fn new(map: SourceMap, reader: Files) -> Sources {
+        Sources {
+            reader,
+            map,
+            files: RefCell::default(),
+            compared: RefCell::default(),
+            warnings: RefCell::default(),
+        }
+    }
+
+    pub fn reader(&self) -> &Files {
+        &self.reader
+    }
+
+    pub fn map(&self) -> &SourceMap {
+        &self.map
     }
 
     /// The source file that the debug information of `object` calls `path`.
@@ -57,7 +78,7 @@ impl Sources {
 
     fn read(&self, path: &Arc<str>) -> Option<Rc<SourceFile>> {
         let looked_at = self.map.apply(path);
-        match read_at_most(Path::new(&looked_at), LARGEST) {
+        match self.reader.read(Path::new(&looked_at), LARGEST) {
             Ok(content) => Some(Rc::new(SourceFile::new(&looked_at, content))),
             Err(error) => {
                 // Nobody expects to have the sources of the system.
@@ -74,8 +95,8 @@ impl Sources {
     }
 
     fn compare_ages(&self, path: &Arc<str>, object: &Arc<str>) {
-        let source = modified(Path::new(&self.map.apply(path)));
-        let built = modified(Path::new(&**object));
+        let source = self.reader.modified(Path::new(&self.map.apply(path)));
+        let built = self.reader.modified(Path::new(&**object));
         if let (Some(source), Some(built)) = (source, built)
             && source > built
         {

@@ -42,7 +42,7 @@ impl Program {
     /// Looks for sources where `map` says that they are now.
     pub fn with_source_map(mut self, map: SourceMap) -> Program {
         self.forget_sources();
-        self.sources = Sources::new(map);
+        self.sources = Sources::new(map, self.sources.reader().clone());
         self
     }
 

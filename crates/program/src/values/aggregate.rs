@@ -31,6 +31,10 @@ impl<'a> Printer<'a> {
             return self.text_array(count, width, prefix, contents, at);
         }
         let is_rust = self.is_rust(types, element);
+        // Of an array whose length is not known, or is nothing, C has the address.
+        if let Some(start) = contents.address.filter(|_| !is_rust && (count == 0 || stride == 0)) {
+            return self.pointer_to(types, element, start.wrapping_add(at as u64));
+        }
         self.push(if is_rust { "[" } else { "{" });
         let mut index = 0;
         let mut shown = 0;

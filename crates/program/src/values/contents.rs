@@ -56,7 +56,10 @@ impl Contents {
         frame: Option<&Frame>,
         state: &State<'_>,
     ) -> Result<Contents, NoContents> {
-        if size > LARGEST {
+        // What is nowhere is not too large.
+        let has_bytes =
+            !matches!(place, Place::OptimizedOut | Place::ImplicitPointer | Place::Unavailable(_));
+        if size > LARGEST && has_bytes {
             let reason = format!("value requires {size} bytes, which is more than max-value-size");
             return Err(NoContents::Failed(reason));
         }
@@ -197,4 +200,18 @@ fn first_unreadable(address: u64, size: usize, state: &State<'_>) -> u64 {
     let readable = |offset: &u64| !state.read(address.wrapping_add(*offset), &mut [0]);
     let offset = (0..size as u64).find(readable).unwrap_or(0);
     address.wrapping_add(offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unwind::Registers;
+
+    #[test]
+    fn what_is_optimised_out_is_not_too_large() {
+        let state = State::new(Registers::new(0, [0; 16]), |_, _: &mut [u8]| false);
+        let read = |place| Contents::read(&place, LARGEST + 1, None, &state).unwrap_err();
+        assert_eq!(read(Place::OptimizedOut), NoContents::OptimizedOut);
+        assert!(matches!(read(Place::Memory(0)), NoContents::Failed(_)));
+    }
 }

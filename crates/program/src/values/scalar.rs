@@ -105,6 +105,11 @@ impl<'a> Printer<'a> {
             self.reference(types, to, address);
             return;
         }
+        self.pointer_to(types, to, address);
+    }
+
+    /// The address of something, with the text that is there when it is text.
+    pub(super) fn pointer_to(&mut self, types: &Types<'a>, to: Option<TypeId>, address: u64) {
         self.address(address);
         if address != 0
             && let Some((width, prefix)) = self.textual(types, to)

@@ -1,6 +1,6 @@
 //! Values that were passed to a function, where the caller's debug information says how it made them.
 
-use gimli::{Expression, Operation};
+use gimli::{Expression, Operation, UnitOffset};
 
 use super::evaluate::Failure;
 use super::{Evaluator, Reason};
@@ -15,15 +15,15 @@ enum Wanted {
 }
 
 impl Evaluator<'_> {
-    /// What a register held when the function was entered.
+    /// What a register held when the function was entered, and the type that it is to be taken as.
     pub(super) fn entry_value(
         &self,
         entry: &Entry<'_>,
         expression: &Expression<Reader>,
-    ) -> Result<u64, Failure> {
+    ) -> Result<(u64, UnitOffset<usize>), Failure> {
         let register = single_register(entry, expression);
-        let register = register.ok_or(Reason::EntryValueUnknown)?;
-        self.passed(&Wanted::Register(register))
+        let (register, base_type) = register.ok_or(Reason::EntryValueUnknown)?;
+        Ok((self.passed(&Wanted::Register(register))?, base_type))
     }
 
     /// What was passed for a parameter that is not there any more.
@@ -59,8 +59,7 @@ impl Evaluator<'_> {
             .attribute(gimli::DW_AT_call_value)
             .or_else(|| parameter.attribute(gimli::DW_AT_GNU_call_site_value))
             .ok_or_else(unknown)?;
-        let place = evaluator.location(&parameter, value).map_err(|_| unknown())?;
-        evaluator.word(&place).map_err(|_| unknown())
+        evaluator.result(&parameter, value).map_err(|_| unknown())
     }
 
     /// Whether the function, as its last act, may call itself. Then the values that were passed are not those of the call
@@ -92,10 +91,16 @@ impl Evaluator<'_> {
     }
 }
 
-fn single_register(entry: &Entry<'_>, expression: &Expression<Reader>) -> Option<u16> {
+/// The register that an expression consists of, and the type that it gives it; 0 is none.
+fn single_register(entry: &Entry<'_>, expression: &Expression<Reader>) -> Option<(u16, UnitOffset<usize>)> {
     let mut operations = expression.clone().operations(entry.unit.encoding());
     match (operations.next(), operations.next()) {
-        (Ok(Some(Operation::Register { register })), Ok(None)) => Some(register.0),
+        (Ok(Some(Operation::Register { register })), Ok(None)) => Some((register.0, UnitOffset(0))),
+        (Ok(Some(Operation::RegisterOffset { register, offset: 0, base_type })), Ok(None))
+            if base_type.0 != 0 =>
+        {
+            Some((register.0, base_type))
+        }
         _ => None,
     }
 }
@@ -104,7 +109,7 @@ fn is_wanted(parameter: &Entry<'_>, wanted: &Wanted) -> bool {
     match wanted {
         Wanted::Register(register) => match parameter.attribute(gimli::DW_AT_location) {
             Some(gimli::AttributeValue::Exprloc(expression)) => {
-                single_register(parameter, &expression) == Some(*register)
+                single_register(parameter, &expression).is_some_and(|(found, _)| found == *register)
             }
             _ => false,
         },

@@ -1,7 +1,8 @@
 //! Locations, evaluated in a stopped guest.
 
-use gimli::{AttributeValue, EvaluationResult, Expression, Location, Value, ValueType, X86_64};
+use gimli::{AttributeValue, EvaluationResult, Expression, Location, ValueType, X86_64};
 
+use super::typed::{as_value, base_type, bytes, typed, untyped, without_types};
 use super::{Piece, Place, Reason, Variable};
 use crate::debug_info::Reader;
 use crate::entries::{Debug, Die, Entry};
@@ -23,6 +24,44 @@ const MOST_RANGES: usize = 1 << 16;
 
 /// Why there is no answer.
 pub(super) type Failure = Reason;
+
+/// Whether the types of integers count in an expression.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Types {
+    Kept,
+    Dropped,
+}
+
+/// Why an evaluation stopped.
+enum Stop {
+    /// Two operands are of different types.
+    Mismatch,
+    Failed(Failure),
+}
+
+impl Stop {
+    fn reason(self) -> Failure {
+        match self {
+            Stop::Mismatch => Reason::Damaged,
+            Stop::Failed(reason) => reason,
+        }
+    }
+}
+
+impl From<gimli::Error> for Stop {
+    fn from(error: gimli::Error) -> Stop {
+        match error {
+            gimli::Error::TypeMismatch => Stop::Mismatch,
+            _ => Stop::Failed(Reason::Damaged),
+        }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(reason: Failure) -> Stop {
+        Stop::Failed(reason)
+    }
+}
 
 /// Evaluates expressions of one object in one frame of a state.
 pub(crate) struct Evaluator<'a> {
@@ -63,6 +102,16 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// What an expression computes, as a machine word: what would be the address, if it were a location.
+    pub fn result(&self, entry: &Entry<'_>, value: AttributeValue<Reader>) -> Result<u64, Failure> {
+        let expression = self.expression(entry, value)?.ok_or(Reason::Damaged)?;
+        // A float is no address; as a value it is welcome.
+        let place = self.evaluate(entry, expression.clone());
+        let place =
+            place.or_else(|reason| self.evaluate(entry, as_value(&expression)).map_err(|_| reason))?;
+        self.word(&place)
+    }
+
     fn expression(
         &self,
         entry: &Entry<'_>,
@@ -98,10 +147,33 @@ impl<'a> Evaluator<'a> {
         if gimli::Reader::is_empty(&expression.0) {
             return Ok(Place::OptimizedOut);
         }
-        let damaged = |_| Reason::Damaged;
+        match self.attempt(entry, expression.clone(), Types::Kept) {
+            Ok(place) => Ok(place),
+            Err(Stop::Failed(reason)) => Err(reason),
+            Err(Stop::Mismatch) => {
+                let is_integer = |offset| {
+                    let of = base_type(entry, offset);
+                    of.is_ok_and(|of| !matches!(of, ValueType::F32 | ValueType::F64 | ValueType::Generic))
+                };
+                let plain = without_types(&expression, entry.unit.encoding(), &is_integer);
+                self.attempt(entry, plain.ok_or(Reason::Damaged)?, Types::Dropped).map_err(Stop::reason)
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        entry: &Entry<'_>,
+        expression: Expression<Reader>,
+        types: Types,
+    ) -> Result<Place, Stop> {
+        let read = |base_type, value: u128| {
+            let value = typed(entry, base_type, value)?;
+            Ok::<_, Reason>(if types == Types::Kept { value } else { untyped(value) })
+        };
         let mut evaluation = expression.evaluation(entry.unit.encoding());
         evaluation.set_max_iterations(MOST_OPERATIONS);
-        let mut result = evaluation.evaluate().map_err(damaged)?;
+        let mut result = evaluation.evaluate()?;
         // Each round executes at least one operation, of which there is a most.
         loop {
             result = match result {
@@ -109,12 +181,11 @@ impl<'a> Evaluator<'a> {
                 EvaluationResult::RequiresMemory { address, size, base_type, .. } => {
                     let value = self.state.read_uint(address, usize::from(size));
                     let value = value.ok_or(Reason::Unreadable(address))?;
-                    let value = typed(entry, base_type, u128::from(value))?;
-                    evaluation.resume_with_memory(value)
+                    evaluation.resume_with_memory(read(base_type, u128::from(value))?)
                 }
                 EvaluationResult::RequiresRegister { register, base_type } => {
                     let value = self.register(register.0)?;
-                    evaluation.resume_with_register(typed(entry, base_type, value)?)
+                    evaluation.resume_with_register(read(base_type, value)?)
                 }
                 EvaluationResult::RequiresFrameBase => {
                     let base = self.frame_base()?;
@@ -133,7 +204,7 @@ impl<'a> Evaluator<'a> {
                 }
                 EvaluationResult::RequiresIndexedAddress { index, relocate } => {
                     let dwarf = self.debug.dwarf(entry.die.unit);
-                    let address = dwarf.address(entry.unit, index).map_err(damaged)?;
+                    let address = dwarf.address(entry.unit, index)?;
                     let bias = if relocate { self.bias } else { 0 };
                     evaluation.resume_with_indexed_address(address.wrapping_add(bias))
                 }
@@ -141,8 +212,8 @@ impl<'a> Evaluator<'a> {
                     evaluation.resume_with_base_type(base_type(entry, offset)?)
                 }
                 EvaluationResult::RequiresEntryValue(expression) => {
-                    let value = self.entry_value(entry, &expression)?;
-                    evaluation.resume_with_entry_value(Value::Generic(value))
+                    let (value, base_type) = self.entry_value(entry, &expression)?;
+                    evaluation.resume_with_entry_value(read(base_type, u128::from(value))?)
                 }
                 EvaluationResult::RequiresParameterRef(offset) => {
                     let die = Die { unit: entry.die.unit, offset: offset.0 };
@@ -153,8 +224,7 @@ impl<'a> Evaluator<'a> {
                     let bytes = self.other_location(entry, reference);
                     evaluation.resume_with_at_location(bytes.ok_or(Reason::Damaged)?)
                 }
-            }
-            .map_err(damaged)?;
+            }?;
         }
         Ok(places(&evaluation.result()))
     }
@@ -256,24 +326,6 @@ fn first_word(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-fn base_type(entry: &Entry<'_>, offset: gimli::UnitOffset<usize>) -> Result<ValueType, Failure> {
-    if offset.0 == 0 {
-        return Ok(ValueType::Generic);
-    }
-    let found = entry.unit.entry(offset).ok().and_then(|entry| ValueType::from_entry(&entry).ok().flatten());
-    found.ok_or(Reason::Damaged)
-}
-
-fn typed(entry: &Entry<'_>, offset: gimli::UnitOffset<usize>, value: u128) -> Result<Value, Failure> {
-    let word = value as u64;
-    Ok(match base_type(entry, offset)? {
-        ValueType::Generic => Value::Generic(word),
-        ValueType::F32 => Value::F32(f32::from_bits(word as u32)),
-        ValueType::F64 => Value::F64(f64::from_bits(word)),
-        integer => Value::from_u64(integer, word).map_err(|_| Reason::Damaged)?,
-    })
-}
-
 fn places(pieces: &[gimli::Piece<Reader>]) -> Place {
     if let [piece] = pieces
         && piece.size_in_bits.is_none()
@@ -301,21 +353,6 @@ fn place(location: &Location<Reader>) -> Place {
         Location::Value { value } => Place::Constant(bytes(*value)),
         Location::Bytes { value } => Place::Constant(value.bytes().to_vec()),
         Location::ImplicitPointer { .. } => Place::ImplicitPointer,
-    }
-}
-
-fn bytes(value: Value) -> Vec<u8> {
-    match value {
-        Value::Generic(value) | Value::U64(value) => value.to_le_bytes().to_vec(),
-        Value::I8(value) => i64::from(value).to_le_bytes().to_vec(),
-        Value::U8(value) => u64::from(value).to_le_bytes().to_vec(),
-        Value::I16(value) => i64::from(value).to_le_bytes().to_vec(),
-        Value::U16(value) => u64::from(value).to_le_bytes().to_vec(),
-        Value::I32(value) => i64::from(value).to_le_bytes().to_vec(),
-        Value::U32(value) => u64::from(value).to_le_bytes().to_vec(),
-        Value::I64(value) => value.to_le_bytes().to_vec(),
-        Value::F32(value) => value.to_le_bytes().to_vec(),
-        Value::F64(value) => value.to_le_bytes().to_vec(),
     }
 }
 

@@ -7,6 +7,7 @@ mod fixed;
 mod globals;
 mod place;
 mod scopes;
+mod typed;
 
 pub(crate) use describe::blocks;
 pub use describe::{Block, Described};

@@ -7,18 +7,21 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lift::{Op, Reg};
+use lift::{Op, Reg, Value};
 use linux::{Place, Process, SystemCall};
-use machine::{Executed, Pass, Time};
+use machine::{Executed, Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
 use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Pending, Use};
+use super::ops::Served;
 use super::potential::{Bounds, Potential};
 use super::slice::{Share, Slice, Source};
+use super::transfer::Output;
 use crate::Segment;
+use crate::events::sets_stack_anew;
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,8 @@ pub enum Made {
 
 /// Somebody who wants to see the steps of a pass, not only what they come to.
 pub trait Watch {
+    /// Whether anything is told at all.
+    const WATCHES: bool = true;
     /// Whether steps tell which calls led to their makers.
     const CONTEXTS: bool = false;
 
@@ -98,7 +103,9 @@ pub trait Watch {
 /// Nobody does.
 pub struct Unseen;
 
-impl Watch for Unseen {}
+impl Watch for Unseen {
+    const WATCHES: bool = false;
+}
 
 pub struct Backward<'c, 'p, W> {
     pub(super) code: &'c mut Code<'p>,
@@ -119,8 +126,21 @@ pub struct Backward<'c, 'p, W> {
     /// Initialisers that are in the slice.
     initialisers: BTreeMap<StmtId, Instance>,
     potential: Option<Potential>,
+    /// What was contributed last in the block at hand: the next is nearly always the same.
+    repeated: Option<Repeated>,
+    /// What the instruction at hand made; kept for its memory.
+    pub(super) served: Vec<Served>,
     /// The instruction at hand.
     pub(super) now: Now,
+}
+
+/// A contribution that changes nothing when it comes again.
+#[derive(Clone, Copy)]
+struct Repeated {
+    need: Need,
+    instance: u32,
+    block: Option<BlockId>,
+    passed: Need,
 }
 
 /// The instruction at hand.
@@ -159,6 +179,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             lowest_on_stack: u64::MAX,
             begin,
             initialisers: BTreeMap::new(),
+            repeated: None,
+            served: Vec::new(),
             potential: match follow {
                 Follow::Relevant(bounds) => Some(Potential::new(bounds)),
                 Follow::Data | Follow::Full => None,
@@ -203,7 +225,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// Nothing is looked for any more.
     pub fn is_done(&self) -> bool {
-        self.pending.is_empty() && (self.follow == Follow::Data || self.frames.await_nothing())
+        self.pending.is_empty()
+            && self.frames.await_no_result()
+            && (self.follow == Follow::Data || self.frames.await_nothing())
     }
 
     /// Goes over a stretch of the run, from its end to its start or to where the program began.
@@ -226,7 +250,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 _ => None,
             };
             self.block(&pass, &code, ending, call, segment.before);
-            if self.is_done() || pass.time < self.begin {
+            if self.is_done() || pass.time <= self.begin {
                 return;
             }
         }
@@ -243,25 +267,26 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let first = pass.instructions().start;
         let Some(begin) = code.instructions.get(first) else { return };
         let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
-        let function = self.code.function(code.function);
-        self.now.in_scope = function.in_scope;
-        self.now.has_frame_pointer = function.has_frame_pointer;
+        self.repeated = None;
+        self.now.in_scope = code.in_scope;
+        self.now.has_frame_pointer = code.has_frame_pointer;
         self.now.address = last.address;
         self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
         self.now.block = last.block;
-        let (left, slot) = self.transfer(pass, code.function, ending);
+        self.now.is_transit = false;
+        let (left, slot) = self.transfer(pass, code.function, ending, before);
         self.frames.visit(last.stmt, last.address);
         if let Some(slot) = slot {
             self.end_uninitialised(slot);
         }
-        self.take_over(left, pass, ending);
+        self.take_over(left, pass, code, ending);
         let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
         if omitted.is_none() && self.can_skip(pass, code, ending, call) {
             if !code.is_uniform {
                 self.frames.skip_to(begin.stmt);
             }
         } else {
-            self.decide(pass, ending, omitted);
+            self.decide(pass, code, ending, omitted);
             self.instructions(pass, code, call);
         }
         self.frames.passed(begin.address);
@@ -286,7 +311,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 self.system_call(call);
             }
             if self.concerns(&executed, known) {
-                self.ops(executed.ops, executed.words, &known.places);
+                self.instruction(&executed, known);
             }
         }
     }
@@ -295,7 +320,6 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     fn concerns(&mut self, executed: &Executed<'_>, known: &InstructionCode) -> bool {
         known.writes & self.pending.wanted_slots() != 0
             || known.stores && self.touches(executed.words)
-            || self.pending.temporaries_needed()
             || known.has_string
     }
 
@@ -320,7 +344,6 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         !decides
             && call.is_none()
             && code.writes & self.pending.wanted_slots() == 0
-            && !self.pending.temporaries_needed()
             && !(code.stores && (code.has_string || self.touches(pass.words())))
     }
 
@@ -329,7 +352,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Keeps account of activations. What those that begin here left open comes back, and the return slot of a call.
-    fn transfer(&mut self, pass: &Pass<'_>, function: FunctionId, ending: Ending) -> (Left, Option<u64>) {
+    fn transfer(
+        &mut self,
+        pass: &Pass<'_>,
+        function: FunctionId,
+        ending: Ending,
+        before: &mut Process,
+    ) -> (Left, Option<u64>) {
         let slot = pass.words().last().copied();
         match (ending, slot) {
             (Ending::Return, Some(slot)) => {
@@ -341,7 +370,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
             (Ending::Call, Some(slot)) => (self.frames.leave(self.code, slot, function), Some(slot)),
             _ if self.frames.top().is_none_or(|top| top.function != function) => {
-                (self.frames.jump(self.code, function), None)
+                let unwinds = |(_, ops): (u64, &[Op])| ops.iter().any(sets_stack_anew);
+                if ending != Ending::IndirectJump || !pass.whole_block().any(unwinds) {
+                    return (self.frames.jump(self.code, function), None);
+                }
+                let mut there = before.fork();
+                there.run(pass.time, &mut Unwatched);
+                (self.frames.unwound(self.code, function, &State::of(&there.machine)), None)
             }
             _ => (Left::default(), None),
         }
@@ -357,7 +392,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// What a function left open when it began is the business of the call, or the jump, that led there.
-    fn take_over(&mut self, left: Left, pass: &Pass<'_>, ending: Ending) {
+    fn take_over(&mut self, left: Left, pass: &Pass<'_>, code: &BlockCode, ending: Ending) {
         if let (Some(need), Some(function)) = (left.result, left.function) {
             let passed = self.contribute(need, Made::Register(Reg::RAX));
             let arguments = self.code.function(function).allocator.unwrap_or(0);
@@ -367,14 +402,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         let Some(need) = left.control else { return };
         let passed = self.contribute(need, Made::Call);
-        let target = pass.whole_block().last().and_then(|(_, ops)| ops.last());
-        if let (Some(Op::Call { target: lift::Value::Reg(target), .. }), Ending::Call) = (target, ending) {
-            self.need_slot(*target, 0xff, self.used_as(passed, Use::Control));
+        if ending == Ending::Call {
+            self.need_operand(pass, code, self.used_as(passed, Use::Control));
         }
     }
 
     /// A branch that decided about something in the slice is in it as well.
-    fn decide(&mut self, pass: &Pass<'_>, ending: Ending, omitted: Option<Need>) {
+    fn decide(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, omitted: Option<Need>) {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return;
         }
@@ -384,11 +418,21 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
         let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
         let passed = self.used_as(passed, Use::Control);
-        match pass.whole_block().last().and_then(|(_, ops)| ops.last()) {
-            Some(Op::Branch { condition, .. }) => self.need_slot(*condition, 1, passed),
-            Some(Op::Jump { target: lift::Value::Reg(target) }) => self.need_slot(*target, 0xff, passed),
-            _ => {}
-        }
+        self.need_operand(pass, code, passed);
+    }
+
+    /// What the last instruction decides by, or calls, is needed.
+    fn need_operand(&mut self, pass: &Pass<'_>, code: &BlockCode, need: Need) {
+        let Some((executed, known)) = instructions(pass, code).next() else { return };
+        let (operand, bytes) = match executed.ops.last() {
+            Some(Op::Branch { condition, .. }) => (*condition, 1),
+            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
+                (*target, 0xff)
+            }
+            _ => return,
+        };
+        let transfer = known.transfers.get(executed.ops, &known.places, Output::Slot(operand), bytes, 0);
+        self.apply(&transfer, executed.words, need);
     }
 
     /// What in the slice waits for the branch at hand.
@@ -439,6 +483,16 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         let now = self.now;
         let Some(instance) = self.frames.instance() else { return need };
+        if let Some(repeated) =
+            self.repeated.filter(|last| last.need == need && last.instance == instance.number)
+            && !matches!(made, Made::Decision | Made::Call)
+            && repeated.block == now.block
+        {
+            if let Some(Some(share)) = self.shares.get_mut(instance.stmt.0 as usize) {
+                share.first = now.time;
+            }
+            return repeated.passed;
+        }
         let mut passed = need.passed_on(instance.number);
         if now.in_scope {
             passed = passed.in_scope();
@@ -468,6 +522,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             });
         }
         self.wait_for_branch(passed);
+        if !W::WATCHES {
+            self.repeated = Some(Repeated { need, instance: maker, block: now.block, passed });
+        }
         passed
     }
 
@@ -488,7 +545,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             None => frame.awaiting_call = Some(frame.awaiting_call.map_or(need, |known| known.joined(need))),
             Some(block) => match frame.awaiting.iter_mut().find(|(known, _)| *known == block) {
                 Some((_, known)) => *known = known.joined(need),
-                None => frame.awaiting.push((block, need)),
+                None => {
+                    frame.awaiting.push((block, need));
+                    let waiting = &mut self.slice.stacks.waiting;
+                    *waiting = frame.awaiting.len().max(*waiting);
+                }
             },
         }
     }
@@ -527,6 +588,10 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             return;
         }
         let start = self.lowest_on_stack;
+        if !self.pending.has_memory_within(start, slot) {
+            self.lowest_on_stack = slot;
+            return;
+        }
         for offset in self.pending.offsets_needed(Place::Memory(start), slot - start) {
             if let Some(need) = self.pending.take_memory(start + offset) {
                 self.end(need, Source::Uninitialised { address: start + offset });
@@ -592,6 +657,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.end(need, Source::Input(place));
         }
         self.slice.tried = self.potential.as_ref().map(|potential| potential.tried);
+        self.slice.stacks.activations = self.frames.most();
         for (index, share) in self.shares.iter().enumerate() {
             let stmt: Option<&Stmt> = self.code.statement(StmtId(index as u32));
             if let (Some(stmt), Some(share)) = (stmt, share) {

@@ -9,6 +9,7 @@ use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
 use super::need::{NumberMap, slot_bit};
+use super::transfer::Transfers;
 use crate::flow::{Flow, FunctionFlow};
 
 /// A statement, by its number in [`Code`].
@@ -38,6 +39,9 @@ pub struct Function {
 /// One block of the machine.
 pub struct BlockCode {
     pub function: FunctionId,
+    /// Of the function.
+    pub in_scope: bool,
+    pub has_frame_pointer: bool,
     pub instructions: Box<[InstructionCode]>,
     /// Slots that some instruction writes.
     pub writes: u64,
@@ -64,6 +68,17 @@ pub struct InstructionCode {
     pub block: Option<BlockId>,
     /// For each op, where its words are among those of the instruction.
     pub places: Box<[u8]>,
+    /// What it stores, in pieces of up to eight bytes: the number of the op, the first byte, and how many.
+    pub stored: Box<[(u8, u8, u8)]>,
+    pub has_select: bool,
+    pub transfers: Transfers,
+}
+
+impl InstructionCode {
+    /// How many bytes an op stores, or eight of sixteen.
+    pub fn stored_length(&self, op: u8) -> u64 {
+        self.stored.iter().find(|stored| stored.0 == op).map_or(0, |stored| u64::from(stored.2))
+    }
 }
 
 /// How a block of the machine ends.
@@ -120,8 +135,8 @@ fn is_output(name: &str) -> bool {
 pub struct Code<'p> {
     pub flow: Flow<'p>,
     scope: Scope,
-    /// By [`Pass::block`].
-    blocks: NumberMap<u64, Rc<BlockCode>>,
+    /// By [`Pass::block`], which counts them from the first.
+    blocks: Vec<Option<Rc<BlockCode>>>,
     functions: Vec<Rc<Function>>,
     function_ids: NumberMap<u64, FunctionId>,
     statements: Vec<Stmt>,
@@ -134,7 +149,7 @@ impl<'p> Code<'p> {
         Code {
             flow: Flow::new(program),
             scope,
-            blocks: NumberMap::default(),
+            blocks: Vec::new(),
             functions: Vec::new(),
             function_ids: NumberMap::default(),
             statements: Vec::new(),
@@ -148,12 +163,15 @@ impl<'p> Code<'p> {
     }
 
     pub fn block(&mut self, pass: &Pass<'_>) -> Rc<BlockCode> {
-        let key = pass.block();
-        if let Some(known) = self.blocks.get(&key) {
+        let key = pass.block() as usize;
+        if let Some(Some(known)) = self.blocks.get(key) {
             return known.clone();
         }
         let made = Rc::new(self.make_block(pass));
-        self.blocks.insert(key, made.clone());
+        if self.blocks.len() <= key {
+            self.blocks.resize(key + 1, None);
+        }
+        self.blocks[key] = Some(made.clone());
         made
     }
 
@@ -238,8 +256,9 @@ impl<'p> Code<'p> {
         let function = self.function_at(start);
         let known = self.function(function);
         let mut ending = Ending::Plain;
-        let is_entry = known.flow.as_ref().is_some_and(|flow| flow.entry() == start);
-        let mut parameters = if is_entry { PARAMETERS } else { 0 };
+        let entry = known.flow.as_ref().map_or(0, |flow| flow.entry());
+        let entry_block = known.flow.as_ref().and_then(|flow| flow.block_at(entry));
+        let mut parameters = parameters_at(self.program(), entry, start);
         let mut instructions: Vec<InstructionCode> = Vec::new();
         for (address, ops) in pass.whole_block() {
             let stmt = if known.in_scope { self.statement_at(address) } else { StmtId::NONE };
@@ -251,9 +270,12 @@ impl<'p> Code<'p> {
                 writes: written_slots(ops),
                 stores: ops.iter().any(writes_memory),
                 has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
-                is_transit: is_transit(ops) || puts_away(ops, &mut parameters),
+                is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 block,
                 places: places_of_words(ops),
+                stored: stored_pieces(ops),
+                has_select: ops.iter().any(|op| matches!(op, Op::Select { .. })),
+                transfers: Transfers::default(),
             });
         }
         spread_statements(&mut instructions);
@@ -264,6 +286,8 @@ impl<'p> Code<'p> {
         let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
         BlockCode {
             function,
+            in_scope: known.in_scope,
+            has_frame_pointer: known.has_frame_pointer,
             writes: instructions.iter().fold(0, |set, instruction| set | instruction.writes),
             stores: instructions.iter().any(|instruction| instruction.stores),
             has_string: instructions.iter().any(|instruction| instruction.has_string),
@@ -273,6 +297,15 @@ impl<'p> Code<'p> {
             instructions: instructions.into(),
         }
     }
+}
+
+fn stored_pieces(ops: &[Op]) -> Box<[(u8, u8, u8)]> {
+    let pieces = |(number, op): (u8, &Op)| match op {
+        Op::Store { size, .. } => vec![(number, 0, size.bytes() as u8)],
+        Op::StoreVector { .. } => vec![(number, 0, 8), (number, 8, 8)],
+        _ => Vec::new(),
+    };
+    (0..).zip(ops).flat_map(pieces).collect()
 }
 
 fn places_of_words(ops: &[Op]) -> Box<[u8]> {
@@ -290,9 +323,10 @@ fn places_of_words(ops: &[Op]) -> Box<[u8]> {
     ops.iter().map(place).collect()
 }
 
-/// Code of no line goes with what comes after it, so that it does not cut statements apart.
+/// Code of no line goes with what comes after it in the block, or else before it, so that it does not cut statements apart.
 fn spread_statements(instructions: &mut [InstructionCode]) {
-    let mut next = StmtId::NONE;
+    let last = instructions.iter().rev().find(|instruction| instruction.stmt != StmtId::NONE);
+    let mut next = last.map_or(StmtId::NONE, |last| last.stmt);
     for instruction in instructions.iter_mut().rev() {
         if instruction.stmt == StmtId::NONE {
             instruction.stmt = next;
@@ -355,6 +389,32 @@ const PARAMETERS: u64 = {
     }
     set
 };
+
+/// So many instructions at the beginning of a function are looked at for parameters that are put away.
+const MOST_PUTTING_AWAY: usize = 64;
+
+/// The slots that hold parameters at an instruction of a function's first block: a run can be taken up anywhere in it.
+fn parameters_at(program: &Program, entry: u64, address: u64) -> u64 {
+    let (mut at, mut ops, mut parameters) = (entry, Vec::new(), PARAMETERS);
+    for _ in 0..MOST_PUTTING_AWAY {
+        if at == address {
+            return parameters;
+        }
+        if at > address {
+            return 0;
+        }
+        let bytes = program.file_bytes(at).unwrap_or_default();
+        let Decoded::Instruction(instruction) = lift::decode(bytes, at) else { return 0 };
+        ops.clear();
+        lift::lift(&instruction, &mut ops);
+        if ops.iter().any(Op::ends_block) {
+            return 0;
+        }
+        puts_away(&ops, &mut parameters);
+        at = at.wrapping_add(instruction.len() as u64);
+    }
+    0
+}
 
 /// Whether an instruction at the beginning of a function puts a parameter where the function keeps it, in its frame or in
 /// another register: a copy that is no step of the program. `parameters` are the slots that hold one.

@@ -40,6 +40,8 @@ pub struct Frame {
     pub current: Instance,
     /// The instruction of this activation that ran next in time.
     next: u64,
+    /// Between here and the statement that follows control went back.
+    went_back: bool,
     /// Blocks with instructions of the slice, whose deciding branch has not been met yet.
     pub awaiting: Vec<(BlockId, Need)>,
     /// What is needed because the function itself ran.
@@ -58,6 +60,7 @@ pub struct Frame {
 pub struct Frames {
     stack: Vec<Frame>,
     numbers: u32,
+    most: usize,
     /// If somebody wants to know.
     contexts: Option<Contexts>,
 }
@@ -70,18 +73,26 @@ impl Frames {
     /// The activations of a stopped guest.
     pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>, with_contexts: bool) -> Frames {
         let contexts = with_contexts.then(Contexts::default);
-        let mut frames = Frames { stack: Vec::new(), numbers: 0, contexts };
+        let mut frames = Frames { stack: Vec::new(), numbers: 0, most: 0, contexts };
+        frames.push_found(code, program, state, None);
+        frames
+    }
+
+    /// The activations of a stopped guest, from the one with this return slot inwards.
+    fn push_found(&mut self, code: &mut Code<'_>, program: &Program, state: &State<'_>, from: Option<u64>) {
         let found = program.backtrace_of(state, MOST_CALLERS).frames;
         let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
         for (depth, frame) in real.iter().enumerate().rev() {
             let caller = real.get(depth + 1).and_then(|caller| caller.registers.rsp());
             let slot = caller.map(|rsp| rsp.wrapping_sub(8));
+            if from.is_some_and(|from| slot.is_none_or(|slot| slot > from)) {
+                continue;
+            }
             let function = code.function_at(frame.lookup);
-            frames.push(code, slot, function, frame.address);
+            self.push(code, slot, function, frame.address);
             let stmt = code.statement_at(frame.lookup);
-            frames.enter_statement(stmt);
+            self.enter_statement(stmt);
         }
-        frames
     }
 
     pub fn top(&mut self) -> Option<&mut Frame> {
@@ -91,6 +102,11 @@ impl Frames {
     /// No activation waits for the branch that decided about it.
     pub fn await_nothing(&self) -> bool {
         self.stack.iter().all(|frame| frame.awaiting.is_empty() && frame.awaiting_call.is_none())
+    }
+
+    /// No allocator is on its way whose result is needed.
+    pub fn await_no_result(&self) -> bool {
+        self.stack.iter().all(|frame| frame.result.is_none())
     }
 
     /// The statement instance that the code that runs is part of: that of the nearest activation in scope.
@@ -121,12 +137,17 @@ impl Frames {
     pub fn leave(&mut self, code: &mut Code<'_>, slot: u64, caller: FunctionId) -> Left {
         let mut left = Left::default();
         let mut found = false;
-        while let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_some_and(|own| own <= slot)) {
+        let is_below = |frame: &mut Frame| frame.slot.is_some_and(|own| own <= slot);
+        while let Some(frame) = self.stack.pop_if(is_below) {
             found |= frame.slot == Some(slot);
             left.add(frame);
         }
         if !found && let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_none()) {
             left.add(frame);
+            // What was left by a jump lies under it.
+            while let Some(frame) = self.stack.pop_if(is_below) {
+                left.add(frame);
+            }
         }
         if self.stack.last().is_none_or(|top| top.function != caller) {
             self.push(code, None, caller, 0);
@@ -149,14 +170,34 @@ impl Frames {
         left
     }
 
+    /// Control jumped out of this function and of others into the activation at hand, as longjmp does; `state` is the guest
+    /// then. What ran in that activation before has nothing to do with what ran after, but for the jump.
+    pub fn unwound(&mut self, code: &mut Code<'_>, function: FunctionId, state: &State<'_>) -> Left {
+        let mut left = Left::default();
+        let slot = self.stack.pop().and_then(|frame| {
+            let slot = frame.slot;
+            left.add(frame);
+            slot
+        });
+        if slot.is_some() {
+            let program = code.program();
+            self.push_found(code, program, state, slot);
+        }
+        if self.stack.last().is_none_or(|top| top.function != function) {
+            self.push(code, None, function, 0);
+        }
+        left
+    }
+
     /// The code that runs belongs to this statement; `address` is the last instruction of its stretch.
     pub fn visit(&mut self, stmt: StmtId, address: u64) {
         let Some(frame) = self.stack.last_mut() else { return };
+        frame.went_back |= frame.next <= address && frame.next != 0;
         if stmt == StmtId::NONE {
             return;
         }
-        let goes_back = frame.next <= address && frame.next != 0;
-        if frame.current.stmt != stmt || goes_back {
+        let went_back = std::mem::take(&mut frame.went_back);
+        if frame.current.stmt != stmt || went_back {
             self.numbers += 1;
             frame.current = Instance { stmt, number: self.numbers, ..Instance::NONE };
         }
@@ -209,12 +250,19 @@ impl Frames {
             in_scope,
             current: Instance::NONE,
             next,
+            went_back: false,
             awaiting: Vec::new(),
             awaiting_call: None,
             result: None,
             only_calls_matter: !in_scope && (inherited || known.is_output),
             in_scope_at,
         });
+        self.most = self.most.max(self.stack.len());
+    }
+
+    /// How many activations there were at most at the same time.
+    pub fn most(&self) -> usize {
+        self.most
     }
 }
 

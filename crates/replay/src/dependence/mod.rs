@@ -10,6 +10,7 @@ mod ops;
 mod potential;
 mod several;
 mod slice;
+mod transfer;
 
 pub use ask::Question;
 pub use backward::{Backward, Cell, Follow, Made, Step, Unseen, Watch};
@@ -17,4 +18,4 @@ pub use code::{Code, StmtId};
 pub use contexts::Context;
 pub use need::{Need, Use};
 pub use potential::{Bounds, Tried};
-pub use slice::{Share, Slice, Source};
+pub use slice::{Share, Slice, Source, Stacks};

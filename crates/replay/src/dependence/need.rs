@@ -105,8 +105,8 @@ impl Need {
         Need { distance: self.distance & (DATA | SELECT | INTERNAL) | distance, user: instance }
     }
 
-    /// Of two needs of one byte, the nearer; of two at the same distance that of the later met user, since only that may
-    /// serve itself. Whatever way leads here counts.
+    /// Of two needs of one byte, the nearer; of two at the same distance that of the later met user, since it is mostly that
+    /// one which serves itself. Where the other does, a distance is one more than the least. Whatever way leads here counts.
     pub fn joined(self, other: Need) -> Need {
         let rank = |need: Need| (need.distance(), std::cmp::Reverse((need.user, need.how())));
         let near = if rank(self) <= rank(other) { self } else { other };
@@ -142,6 +142,53 @@ impl Page {
         *word |= bit;
         self.count += u32::from(is_new);
         is_new
+    }
+
+    /// Adds up to 8 bytes, none of which is on another page; how many were not needed before.
+    fn add_some(&mut self, offset: usize, bytes: Bytes, need: Need) -> u32 {
+        let shift = offset % 64;
+        let bits = u64::from(bytes) << shift;
+        let word = &mut self.present[offset / 64];
+        if shift > 56 || *word & bits != 0 {
+            let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
+            return each.map(|byte| u32::from(self.add(offset + byte, need))).sum();
+        }
+        *word |= bits;
+        let mut left = bytes;
+        while left != 0 {
+            self.needs[offset + left.trailing_zeros() as usize] = need;
+            left &= left - 1;
+        }
+        self.count += bytes.count_ones();
+        bytes.count_ones()
+    }
+
+    /// Takes those of up to 8 bytes that are needed, none of which is on another page.
+    fn take_some(&mut self, offset: usize, length: u32) -> Taken {
+        let mut bytes: Bytes = 0;
+        let shift = offset % 64;
+        let all = (0xffu16 >> (8 - length)) as Bytes;
+        bytes |= (self.present[offset / 64] >> shift) as Bytes & all;
+        self.present[offset / 64] &= !(u64::from(all) << shift);
+        if shift > 56
+            && let Some(next) = self.present.get_mut(offset / 64 + 1)
+        {
+            bytes |= (*next << (64 - shift)) as Bytes & all;
+            *next &= !(u64::from(all) >> (64 - shift));
+        }
+        self.count -= bytes.count_ones();
+        if bytes == 0 {
+            return Taken::one(0, Need::NONE);
+        }
+        let first = self.needs[offset + bytes.trailing_zeros() as usize];
+        let (mut each, mut left, mut alike) = ([Need::NONE; 8], bytes, true);
+        while left != 0 {
+            let byte = left.trailing_zeros() as usize;
+            each[byte] = self.needs[offset + byte];
+            alike &= each[byte] == first;
+            left &= left - 1;
+        }
+        if alike { Taken::one(bytes, first) } else { Taken::grouped(bytes, &each) }
     }
 
     #[inline]
@@ -236,8 +283,6 @@ pub struct Pending {
     slots: Box<[Slot; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
     wanted: u64,
-    /// How many temporaries do.
-    temporaries: u32,
     pages: NumberMap<u64, u32>,
     store: Vec<Box<Page>>,
     free: Vec<u32>,
@@ -274,6 +319,10 @@ impl Taken {
         taken
     }
 
+    fn bytes(&self) -> Bytes {
+        self.iter().fold(0, |all, (bytes, _)| all | bytes)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
         self.groups.iter().take(self.count).copied()
     }
@@ -288,12 +337,16 @@ pub const fn slot_bit(reg: Reg) -> u64 {
     }
 }
 
+/// The slot of a bit.
+pub const fn slot_of_bit(bit: u32) -> Reg {
+    Reg(if bit < 32 { bit as u8 } else { bit as u8 + 32 })
+}
+
 impl Pending {
     pub fn new() -> Pending {
         Pending {
             slots: Box::new([Slot::NONE; SLOTS]),
             wanted: 0,
-            temporaries: 0,
             pages: NumberMap::default(),
             store: Vec::new(),
             free: Vec::new(),
@@ -312,11 +365,6 @@ impl Pending {
         self.wanted
     }
 
-    /// Whether something is needed that lives no longer than an instruction.
-    pub fn temporaries_needed(&self) -> bool {
-        self.temporaries > 0
-    }
-
     pub fn has_memory(&self) -> bool {
         self.memory_count > 0
     }
@@ -326,14 +374,8 @@ impl Pending {
             return;
         }
         let slot = &mut self.slots[reg.index()];
-        self.temporaries += u32::from(slot.bytes == 0 && slot_bit(reg) == 0);
         slot.add(bytes, need);
         self.wanted |= slot_bit(reg);
-    }
-
-    #[inline]
-    pub fn is_needed(&self, reg: Reg) -> bool {
-        self.slots[reg.index()].bytes != 0
     }
 
     /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
@@ -341,8 +383,19 @@ impl Pending {
     pub fn take_slot(&mut self, reg: Reg) -> Taken {
         let taken = self.slots[reg.index()].take();
         self.wanted &= !slot_bit(reg);
-        self.temporaries -= u32::from(taken.count > 0 && slot_bit(reg) == 0);
         taken
+    }
+
+    /// The same, without a list of them.
+    #[inline]
+    pub fn take_slot_each(&mut self, reg: Reg, mut each: impl FnMut(Bytes, Need)) {
+        self.wanted &= !slot_bit(reg);
+        let slot = &mut self.slots[reg.index()];
+        if slot.is_mixed {
+            slot.take().iter().for_each(|(bytes, need)| each(bytes, need));
+        } else if slot.bytes != 0 {
+            each(std::mem::take(&mut slot.bytes), slot.need);
+        }
     }
 
     /// Up to 8 bytes of memory are needed: those of the set.
@@ -354,10 +407,7 @@ impl Pending {
         }
         let index = self.page_made(address / PAGE);
         let Some(page) = self.store.get_mut(index as usize) else { return };
-        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
-            let added = page.add(offset + byte, need);
-            self.memory_count += u64::from(added);
-        }
+        self.memory_count += u64::from(page.add_some(offset, bytes, need));
     }
 
     /// The needs of up to 8 bytes of memory, which are no more.
@@ -375,15 +425,29 @@ impl Pending {
         }
         let Some(index) = self.page_index(address / PAGE) else { return Taken::one(0, Need::NONE) };
         let Some(page) = self.store.get_mut(index as usize) else { return Taken::one(0, Need::NONE) };
-        for (byte, place) in (0..length as usize).zip(&mut each) {
-            if let Some(need) = page.take(offset + byte) {
-                *place = need;
-                bytes |= 1 << byte;
-                self.memory_count -= 1;
-            }
-        }
+        let taken = page.take_some(offset, length as u32);
+        self.memory_count -= u64::from(taken.bytes().count_ones());
         self.drop_if_empty(index);
-        Taken::grouped(bytes, &each)
+        taken
+    }
+
+    /// Whether some byte from `start` up to `end` is needed. It may say yes for no reason where they are many pages.
+    pub fn has_memory_within(&mut self, start: u64, end: u64) -> bool {
+        let last = end.saturating_sub(1);
+        if self.memory_count == 0 || end <= start {
+            return false;
+        }
+        if last / PAGE != start / PAGE {
+            return true;
+        }
+        let (first, last) = ((start % PAGE) as usize, (last % PAGE) as usize);
+        let Some(page) = self.page(start / PAGE) else { return false };
+        let words = first / 64..=last / 64;
+        words.into_iter().any(|word| {
+            let from = if word == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
+            let to = if word == last / 64 { u64::MAX >> (63 - last % 64) } else { u64::MAX };
+            page.present[word] & from & to != 0
+        })
     }
 
     pub fn need_memory(&mut self, address: u64, need: Need) {
@@ -610,6 +674,25 @@ mod tests {
             assert!(!pending.needs_memory(address, 1));
         }
         assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn bytes_across_words_and_pages_are_added_and_taken_together() {
+        for address in [0x1000, 0x1039, 0x103c, 0x103f, 0x1ff9, 0x1ffc, 0x1fff] {
+            for length in [1, 2, 4, 8] {
+                let mut pending = Pending::new();
+                let all = (0xffu16 >> (8 - length)) as Bytes;
+                pending.need_bytes(address, all, need(2, 1));
+                pending.need_bytes(address, 1, need(1, 7));
+                assert!(pending.has_memory_within(address - 100, address + 1));
+                assert_eq!(pending.memory().len(), length as usize);
+                let taken: Vec<_> = pending.take_bytes(address, length).iter().collect();
+                let expected = [(1, need(1, 7)), (all & !1, need(2, 1))];
+                assert_eq!(taken, expected[..if length > 1 { 2 } else { 1 }], "{address:#x} {length}");
+                assert!(pending.is_empty());
+                assert!(!pending.has_memory_within(address & !0xfff, address + 1));
+            }
+        }
     }
 
     #[test]

@@ -1,87 +1,115 @@
 //! What the ops of one instruction used to make what is needed.
 
-use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind, Value, low};
+use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind};
 use linux::{Place, SystemCall};
+use machine::Executed;
 
 use super::backward::{Backward, Made, Watch};
-use super::need::{Need, Use};
+use super::code::InstructionCode;
+use super::need::{Need, Use, slot_of_bit};
 use super::slice::Source;
+use super::transfer::{Output, Read, Transfer};
 
 const WHOLE: Bytes = 0xff;
+
+/// Something needed that an instruction made.
+pub(super) struct Served {
+    output: Output,
+    bytes: Bytes,
+    need: Need,
+    /// Where it was stored.
+    at: u64,
+}
 
 /// Where the XMM registers are in what fxsave writes.
 const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
-    /// One instruction, its last op first; `places` says where each op's words are.
-    pub(super) fn ops(&mut self, ops: &[Op], words: &[u64], places: &[u8]) {
-        for (op, place) in ops.iter().zip(places).rev() {
-            self.op(op, words.get(usize::from(*place)..).unwrap_or_default());
+    /// One instruction that may have made something needed.
+    pub(super) fn instruction(&mut self, executed: &Executed<'_>, known: &InstructionCode) {
+        if known.has_string {
+            return self.special(executed.ops, executed.words, &known.places);
         }
-    }
-
-    fn op(&mut self, op: &Op, words: &[u64]) {
-        let word = words.first().copied().unwrap_or(0);
-        match *op {
-            Op::Store { size, src, address } => self.store(size, src, &address, word),
-            Op::StoreVector { src, address, .. } => {
-                self.store(Size::B8, src.into(), &address, word);
-                self.store(Size::B8, src.high_half().into(), &address, word.wrapping_add(8));
+        let outcome = outcome_of(executed, known);
+        // All results first: an instruction may use what it overwrites.
+        let mut served = std::mem::take(&mut self.served);
+        served.clear();
+        let mut serve = |output, bytes, need, at| served.push(Served { output, bytes, need, at });
+        let mut slots = known.writes & self.pending.wanted_slots();
+        while slots != 0 {
+            let slot = slot_of_bit(slots.trailing_zeros());
+            slots &= slots - 1;
+            self.pending.take_slot_each(slot, |bytes, need| serve(Output::Slot(slot), bytes, need, 0));
+        }
+        for &(op, first, length) in &known.stored {
+            let place = known.places.get(usize::from(op)).copied().unwrap_or(0);
+            let word = executed.words.get(usize::from(place)).copied().unwrap_or(0);
+            let at = word.wrapping_add(u64::from(first));
+            if self.pending.needs_memory(at, u64::from(length)) {
+                let taken = self.pending.take_bytes(at, u64::from(length));
+                taken.iter().for_each(|(bytes, need)| serve(Output::Store { op, first }, bytes, need, at));
             }
-            Op::Load { size, dst, address } => self.load(dst, size.bytes(), &address, word),
-            Op::LoadVector { dst, address, .. } => {
-                self.load(dst, 8, &address, word);
-                self.load(dst.high_half(), 8, &address, word.wrapping_add(8));
-            }
-            Op::Select { size, dst, condition, yes, no } => {
-                self.select(size, dst, condition, if word != 0 { yes } else { no });
-            }
-            Op::String { kind, size, repeat, .. } => {
-                if let [source, target, elements, ..] = *words {
-                    self.string(kind, size, repeat, source, target, elements as i64);
+        }
+        for &Served { output, bytes, need, at } in &served {
+            let transfer = known.transfers.get(executed.ops, &known.places, output, bytes, outcome);
+            let made = match output {
+                Output::Slot(slot) => Made::Register(slot),
+                Output::Store { op, .. }
+                    if self.is_kept_for_itself(need, at) || usize::from(op) >= executed.ops.len() =>
+                {
+                    continue;
                 }
+                Output::Store { op, .. } => Made::Memory { address: at, length: known.stored_length(op) },
+            };
+            if transfer.is_frame_setup && transfer.slots.is_empty() && transfer.memory.is_empty() {
+                continue;
             }
-            Op::Helper { helper, address } => self.helper(helper, &address, word),
-            // The kernel's part; see `system_call`.
-            Op::Syscall => {}
-            _ => op.writes(|slot| self.computed(op, slot)),
+            let passed = self.contribute(need, made);
+            self.apply(&transfer, executed.words, passed);
+        }
+        self.served = served;
+    }
+
+    /// What an instruction used for something is needed.
+    pub(super) fn apply(&mut self, transfer: &Transfer, words: &[u64], need: Need) {
+        for &Read { word, offset, bytes, how } in &transfer.memory {
+            let word = words.get(usize::from(word)).copied().unwrap_or(0);
+            self.need_bytes(word.wrapping_add(u64::from(offset)), bytes, self.used_for(need, how));
+        }
+        for &(reg, bytes, how) in &transfer.slots {
+            let is_left_out = match how {
+                Use::Value => false,
+                Use::Address => self.now.is_transit,
+                Use::Control => !self.follows_control(),
+            };
+            if !is_left_out {
+                self.need_slot(reg, bytes, self.used_for(need, how));
+            }
         }
     }
 
-    /// An op that makes a slot from others.
-    fn computed(&mut self, op: &Op, slot: Reg) {
-        // Float instructions add to the exception flags, which next to nobody reads; the rounding mode, which all of them read,
-        // is not theirs.
-        if slot == Reg::MXCSR && matches!(op, Op::Vector { .. }) || !self.pending.is_needed(slot) {
-            return;
-        }
-        for (bytes, need) in self.pending.take_slot(slot).iter() {
-            let sources = op.sources(slot, bytes);
-            if slot == Reg::RBP && sources.slots().eq([(Reg::RSP, sources_bytes(&sources))]) {
-                // The frame pointer is set up.
-                continue;
-            }
-            let passed = self.contribute(need, made(slot));
-            for (reg, bytes) in sources.slots() {
-                self.need_slot(reg, bytes, passed);
-            }
+    fn used_for(&self, need: Need, how: Use) -> Need {
+        match how {
+            Use::Value => need,
+            Use::Address | Use::Control => self.used_as(need, how),
         }
     }
 
-    fn store(&mut self, size: Size, src: Value, address: &Address, at: u64) {
-        let length = size.bytes();
-        if !self.pending.needs_memory(at, length) {
-            return;
-        }
-        for (bytes, need) in self.pending.take_bytes(at, length).iter() {
-            if self.is_kept_for_itself(need, at) {
-                continue;
+    /// Instructions that go over many places at once.
+    fn special(&mut self, ops: &[Op], words: &[u64], places: &[u8]) {
+        for (op, place) in ops.iter().zip(places).rev() {
+            let words = words.get(usize::from(*place)..).unwrap_or_default();
+            match *op {
+                Op::String { kind, size, repeat, .. } => {
+                    if let [source, target, elements, ..] = *words {
+                        self.string(kind, size, repeat, source, target, elements as i64);
+                    }
+                }
+                Op::Helper { helper, address } => {
+                    self.helper(helper, &address, words.first().copied().unwrap_or(0));
+                }
+                _ => {}
             }
-            let passed = self.contribute(need, Made::Memory { address: at, length });
-            if let Value::Reg(src) = src {
-                self.need_slot(src, bytes, passed);
-            }
-            self.need_address(address, passed);
         }
     }
 
@@ -91,22 +119,6 @@ impl<W: Watch> Backward<'_, '_, W> {
         need.is_internal() && !self.now.in_scope && !self.is_on_stack(address)
     }
 
-    fn load(&mut self, dst: Reg, length: u64, address: &Address, at: u64) {
-        if !self.pending.is_needed(dst) {
-            return;
-        }
-        for (bytes, need) in self.pending.take_slot(dst).iter() {
-            let passed = self.contribute(need, made(dst));
-            // What is above is zero.
-            let read = bytes & (0xffu16 >> (8 - length)) as Bytes;
-            if read == 0 {
-                continue;
-            }
-            self.need_bytes(at, read, passed);
-            self.need_address(address, passed);
-        }
-    }
-
     fn need_address(&mut self, address: &Address, need: Need) {
         if self.now.is_transit {
             return;
@@ -114,27 +126,6 @@ impl<W: Watch> Backward<'_, '_, W> {
         let need = self.used_as(need, Use::Address);
         self.need_slot(address.base, WHOLE, need);
         self.need_slot(address.index, WHOLE, need);
-    }
-
-    fn select(&mut self, size: Size, dst: Reg, condition: Reg, chosen: Reg) {
-        if !self.pending.is_needed(dst) {
-            return;
-        }
-        for (bytes, need) in self.pending.take_slot(dst).iter() {
-            let passed = self.contribute(need, made(dst));
-            let bytes = bytes & low(size);
-            self.need_slot(chosen, bytes, passed);
-            if bytes != 0 {
-                self.choose(condition, passed);
-            }
-        }
-    }
-
-    /// A conditional move decides as a branch does.
-    fn choose(&mut self, condition: Reg, need: Need) {
-        if self.follows_control() {
-            self.need_slot(condition, 1, self.used_as(need, Use::Control));
-        }
     }
 
     fn string(
@@ -151,6 +142,8 @@ impl<W: Watch> Backward<'_, '_, W> {
         }
         let (count, width) = (elements.unsigned_abs(), size.bytes());
         let span = Span { count, width, backwards: elements < 0 };
+        // Before anything is needed of the pointers as they were.
+        self.string_pointers(kind, repeat);
         match kind {
             StringKind::Move => self.string_move(&span, source, target, repeat),
             StringKind::Store => self.string_store(&span, target, repeat),
@@ -158,7 +151,6 @@ impl<W: Watch> Backward<'_, '_, W> {
             StringKind::Scan => self.string_compare(&span, &[target], &[Reg::RAX], repeat),
             StringKind::Compare => self.string_compare(&span, &[source, target], &[], repeat),
         }
-        self.string_pointers(kind, repeat);
     }
 
     /// The pointers move on by how much was done.
@@ -167,11 +159,12 @@ impl<W: Watch> Backward<'_, '_, W> {
         if matches!(kind, StringKind::Scan | StringKind::Compare) {
             return;
         }
-        for reg in [Reg::RSI, Reg::RDI, Reg::RCX] {
-            if !self.is_string_pointer(kind, repeat, reg) || !self.pending.is_needed(reg) {
-                continue;
-            }
-            for (_, need) in self.pending.take_slot(reg).iter() {
+        let pointers =
+            [Reg::RSI, Reg::RDI, Reg::RCX].map(|reg| (reg, self.is_string_pointer(kind, repeat, reg)));
+        let moved = pointers.into_iter().filter(|(_, moves)| *moves).map(|(reg, _)| reg);
+        let needs: Vec<_> = moved.map(|reg| (reg, self.pending.take_slot(reg))).collect();
+        for (reg, needs) in needs {
+            for (_, need) in needs.iter() {
                 let passed = self.contribute(need, made(reg));
                 self.need_slot(reg, WHOLE, passed);
                 self.need_slot(Reg::DIRECTION, 1, passed);
@@ -254,11 +247,10 @@ impl<W: Watch> Backward<'_, '_, W> {
             _ => true,
         });
         let makes = flags.into_iter().map(|reg| (reg, false)).chain(ended.map(|reg| (reg, true)));
-        for (reg, is_end) in makes.collect::<Vec<_>>() {
-            if !self.pending.is_needed(reg) {
-                continue;
-            }
-            for (_, need) in self.pending.take_slot(reg).iter() {
+        // All of it, before anything is needed of the pointers as they were.
+        let needs: Vec<_> = makes.map(|(reg, is_end)| (reg, is_end, self.pending.take_slot(reg))).collect();
+        for (reg, is_end, needs) in needs {
+            for (_, need) in needs.iter() {
                 let passed = self.contribute(need, made(reg));
                 for start in starts {
                     let (at, length) = match is_end && repeats {
@@ -335,8 +327,8 @@ impl<W: Watch> Backward<'_, '_, W> {
     /// The kernel's part of a system call.
     pub(super) fn system_call(&mut self, call: &SystemCall) {
         for (_, need) in self.pending.take_slot(Reg::RAX).iter() {
-            self.contribute(need, made(Reg::RAX));
-            self.end(need, Source::Kernel { call: call.number });
+            let passed = self.contribute(need, made(Reg::RAX));
+            self.end(passed, Source::Kernel { call: call.number });
         }
         // The processor's own: where to return to, and the flags.
         for reg in [Reg::RCX, Reg::R11] {
@@ -380,8 +372,14 @@ fn made(slot: Reg) -> Made {
     Made::Register(slot)
 }
 
-fn sources_bytes(sources: &lift::Sources) -> Bytes {
-    sources.slots().next().map_or(0, |(_, bytes)| bytes)
+/// Which sides the conditional moves of an instruction chose.
+fn outcome_of(executed: &Executed<'_>, known: &InstructionCode) -> u8 {
+    if !known.has_select {
+        return 0;
+    }
+    let selects = executed.ops.iter().zip(&known.places).filter(|(op, _)| matches!(op, Op::Select { .. }));
+    let held = |place: u8| executed.words.get(usize::from(place)).is_some_and(|word| *word != 0);
+    selects.enumerate().map(|(number, (_, place))| u8::from(held(*place)) << (number % 8)).sum()
 }
 
 /// The slot that a byte of the saved vector registers is in.

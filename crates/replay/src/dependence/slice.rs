@@ -70,6 +70,16 @@ pub struct Slice {
     pub tried: Option<Tried>,
     /// Instructions that the pass looked at.
     pub instructions: u64,
+    pub stacks: Stacks,
+}
+
+/// How much a pass kept about control at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stacks {
+    /// Activations at the same time.
+    pub activations: usize,
+    /// Blocks of one activation that waited for the branch that decided about them.
+    pub waiting: usize,
 }
 
 impl Slice {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::{Exit, Process};
 use machine::{Time, Trace, Unwatched};
-use program::{EvalError, Expression, LineError, LinePlaces, Program, State, SyntaxError};
+use program::{EvalError, Expression, LineError, LinePlaces, Prepared, Program, State, SyntaxError};
 
 use crate::case::{Case, Expectation};
 use crate::failure::{Criterion, Failure, FailureKind, Subject, Violation};
@@ -86,14 +86,19 @@ pub fn check_assertions(
     }
     let places = assertions.0.iter().map(|assertion| program.find_line(&assertion.file, assertion.line));
     let places: Vec<LinePlaces> = places.collect::<Result<_, _>>()?;
+    let prepared = assertions.0.iter().map(|assertion| assertion.expression.prepared(program));
+    let prepared: Vec<Prepared<'_>> = prepared.collect();
     let mut reached = vec![false; places.len()];
     let mut failed = None;
     visit(start, case.end(), &starts(&places), &mut |process| {
         let address = process.machine.cpu.rip;
-        let here = assertions.0.iter().zip(&places).enumerate();
-        for (index, (assertion, _)) in here.filter(|(_, (_, place))| place.starts.contains(&address)) {
-            reached[index] = true;
-            match assertion.check(program, process) {
+        let here = assertions.0.iter().zip(&prepared).zip(&places).zip(&mut reached);
+        for (((assertion, prepared), place), reached) in here {
+            if place.starts.binary_search(&address).is_err() {
+                continue;
+            }
+            *reached = true;
+            match assertion.check(prepared, program, process) {
                 Ok(violation) => {
                     checked.evaluated += 1;
                     checked.violation = violation;
@@ -128,10 +133,15 @@ fn starts(places: &[LinePlaces]) -> BTreeSet<u64> {
 
 impl Assertion {
     /// The failure, if the assertion is false.
-    fn check(&self, program: &Program, process: &Process) -> Result<Option<Failure>, EvalError> {
+    fn check(
+        &self,
+        prepared: &Prepared<'_>,
+        program: &Program,
+        process: &Process,
+    ) -> Result<Option<Failure>, EvalError> {
         let state = State::of(&process.machine);
         let Some(frame) = program.backtrace_of(&state, 1).frames.into_iter().next() else { return Ok(None) };
-        let value = self.expression.evaluate(program, &state, &frame)?;
+        let value = prepared.evaluate(&state, &frame)?;
         if value.truth != Some(false) {
             return Ok(None);
         }
@@ -187,15 +197,13 @@ fn visit(mut process: Process, end: Time, addresses: &BTreeSet<u64>, look: &mut 
 /// When instructions at some addresses were executed, in order.
 fn times(trace: &Trace, addresses: &BTreeSet<u64>) -> Vec<Time> {
     // Most blocks have none of the addresses, so each is looked at once.
-    let mut known: BTreeMap<(u64, usize, usize), Vec<u64>> = BTreeMap::new();
+    let mut known: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let mut times = Vec::new();
     for pass in trace.backward() {
-        let instructions = pass.instructions();
-        let offsets =
-            known.entry((pass.block(), instructions.start, instructions.end)).or_insert_with(|| {
-                let executed = pass.backward().filter(|executed| addresses.contains(&executed.address));
-                executed.map(|executed| executed.time.0 - pass.time.0).collect()
-            });
+        let offsets = known.entry(pass.key()).or_insert_with(|| {
+            let executed = pass.backward().filter(|executed| addresses.contains(&executed.address));
+            executed.map(|executed| executed.time.0 - pass.time.0).collect()
+        });
         times.extend(offsets.iter().map(|offset| Time(pass.time.0 + offset)));
     }
     times.reverse();

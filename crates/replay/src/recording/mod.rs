@@ -4,8 +4,8 @@
 //! the other; when there are too many, every other one is dropped. A backward pass takes one stretch after the other, from
 //! the last to the first, runs through it to make at most [`MOST_FINE`] checkpoints in it, and so on until stretches
 //! are short enough to be traced. So a pass over the whole run costs two or three more runs, a traced one included, with a
-//! number of checkpoints alive that hardly depends on how long the run is. What they take beyond a budget goes to a
-//! nameless file.
+//! number of checkpoints alive that hardly depends on how long the run is. Where much memory is written there are fewer, and what
+//! they take beyond a budget goes to a nameless file.
 
 mod spill;
 mod store;
@@ -23,6 +23,12 @@ use store::Store;
 const FIRST_SPACING: u64 = 1 << 16;
 /// A checkpoint keeps the pages that were written after it, so their number is what memory is bounded by.
 const MOST_COARSE: usize = 32;
+/// So many are kept even if they take more than the budget; then they go to a file.
+const FEWEST_COARSE: usize = 8;
+/// A page that has to be copied because a checkpoint has it costs some hundred instructions. There are so few checkpoints
+/// that all copies together cost less than a tenth of the run; but one for this many instructions, so that none is far away.
+const PAGE_COST: u64 = 4096;
+const LONGEST_SPACING: u64 = 1 << 25;
 /// Checkpoints that one stretch is divided by.
 const MOST_FINE: u64 = 32;
 /// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
@@ -99,11 +105,14 @@ impl Recording {
             if !matches!(exit, Exit::Until) || process.machine.time >= options.limit {
                 break exit;
             }
-            checkpoints.push(process.snapshot());
-            if checkpoints.len() > MOST_COARSE {
+            let pages = checkpoints.push(process.snapshot());
+            let is_dear = pages.saturating_mul(PAGE_COST) > spacing && spacing < LONGEST_SPACING;
+            let is_over = checkpoints.is_over() && checkpoints.len() > FEWEST_COARSE;
+            if is_dear || is_over || checkpoints.len() > MOST_COARSE {
                 spacing = spacing.saturating_mul(2);
                 checkpoints.thin(|time| (time.0 - start).is_multiple_of(spacing));
             }
+            checkpoints.spill();
         };
         Recording { first, checkpoints, recent: None, last: process, exit, options, program_start: None }
     }
@@ -222,17 +231,24 @@ impl<V: FnMut(Segment<'_>) -> bool> Backward<'_, V> {
         if length <= SEGMENT {
             return self.segment(process);
         }
+        let start = process.machine.time.0;
         let mut spacing = SEGMENT;
         while length.div_ceil(spacing) > MOST_FINE {
             spacing = spacing.saturating_mul(LEVEL);
         }
         let mut fine = Store::new(process.snapshot(), self.memory, self.directory);
         loop {
-            let next = Time(process.machine.time.0.saturating_add(spacing));
+            let now = process.machine.time.0;
+            let next = Time(now.saturating_add(spacing - (now - start) % spacing));
             if next >= self.end || !matches!(process.run(next, &mut Unwatched), Exit::Until) {
                 break;
             }
             fine.push(process.snapshot());
+            // Rather fewer of them, and another level, than a file that is written and read all the time.
+            if fine.is_over() && fine.len() > 2 {
+                spacing = spacing.saturating_mul(2);
+                fine.thin(|time| (time.0 - start).is_multiple_of(spacing));
+            }
         }
         drop(process);
         while fine.len() > 0 {

@@ -59,13 +59,24 @@ impl Store {
         self.kept.partition_point(|kept| kept.snapshot.time() <= time).saturating_sub(1)
     }
 
-    /// Adds a snapshot that comes after all others.
-    pub fn push(&mut self, snapshot: Snapshot) {
+    /// Adds a snapshot that comes after all others; how many pages were overwritten since the last one.
+    pub fn push(&mut self, snapshot: Snapshot) -> u64 {
+        let mut pages = 0;
         if let Some(last) = self.kept.last_mut() {
-            last.pages = last.snapshot.machine.memory.pages_not_in(&snapshot.machine.memory);
+            pages = last.snapshot.machine.memory.pages_not_in(&snapshot.machine.memory);
+            last.pages = pages;
         }
         self.kept.push(Kept { snapshot, pages: 0, table: None });
-        self.spill();
+        pages
+    }
+
+    /// Whether what is in memory is more than the budget.
+    pub fn is_over(&self) -> bool {
+        self.pages() > self.budget
+    }
+
+    fn pages(&self) -> u64 {
+        self.kept.iter().filter(|kept| kept.table.is_none()).map(|kept| kept.pages).sum()
     }
 
     /// Takes the last snapshot out.
@@ -97,9 +108,9 @@ impl Store {
         }
     }
 
-    fn spill(&mut self) {
-        let mut total: u64 =
-            self.kept.iter().filter(|kept| kept.table.is_none()).map(|kept| kept.pages).sum();
+    /// Gives pages to the file until the rest is within the budget.
+    pub fn spill(&mut self) {
+        let mut total = self.pages();
         // The last one shares its pages with the process that runs on.
         let most = self.kept.len().saturating_sub(1);
         for index in 1..most {

@@ -28,10 +28,21 @@ impl Scratch {
         self.compile_file(&from, name, options)
     }
 
+    /// The same in C++.
+    pub fn compile_plus(&self, name: &str, source: &str, options: &[&str]) -> PathBuf {
+        let from = self.0.join(format!("{name}.cc"));
+        std::fs::write(&from, source).unwrap();
+        self.compile_by("g++", &from, name, options)
+    }
+
     /// The same with a source that is there already.
     pub fn compile_file(&self, from: &Path, name: &str, options: &[&str]) -> PathBuf {
+        self.compile_by("gcc", from, name, options)
+    }
+
+    fn compile_by(&self, compiler: &str, from: &Path, name: &str, options: &[&str]) -> PathBuf {
         let to = self.0.join(name);
-        let mut command = Command::new("gcc");
+        let mut command = Command::new(compiler);
         command.args(["-g", "-w"]).args(options).arg("-o").arg(&to).arg(from).arg("-lm");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

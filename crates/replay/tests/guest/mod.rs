@@ -27,10 +27,15 @@ impl Guest {
     }
 
     pub fn run(program: PathBuf, arguments: &[&str]) -> Guest {
+        Guest::run_for(program, arguments, Time(u64::MAX))
+    }
+
+    /// Records no more than the run until `limit`.
+    pub fn run_for(program: PathBuf, arguments: &[&str], limit: Time) -> Guest {
         let mut config = Config::new(program);
         config.argv.extend(arguments.iter().map(|argument| argument.as_bytes().to_vec()));
         let process = Process::load(&config).unwrap();
-        let recording = Recording::make(process, Time(u64::MAX));
+        let recording = Recording::make(process, limit);
         let program = Program::from_memory(&recording.last().machine.memory);
         Guest { recording, program }
     }
@@ -43,21 +48,47 @@ impl Guest {
 
 /// Where the compiler puts a program: a name of its own for each way to compile it.
 pub fn compile(compiler: &str, source: &Path, options: &[&str]) -> PathBuf {
+    compile_all(compiler, &[source.to_path_buf()], options)
+}
+
+/// The same of a program of several files, named by the first.
+pub fn compile_all(compiler: &str, sources: &[PathBuf], options: &[&str]) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-programs");
     std::fs::create_dir_all(&directory).unwrap();
-    let stem = source.file_stem().unwrap().to_string_lossy();
-    let program = directory.join(format!("{stem}-{compiler}{}-{}", options.join(""), std::process::id()));
+    let stem = sources[0].file_stem().unwrap().to_string_lossy();
+    let program = directory.join(format!(
+        "{stem}-{compiler}{}-{}",
+        options.join("").replace('/', ""),
+        std::process::id()
+    ));
     let output = Command::new(compiler)
         .args(["-g", "-w"])
         .args(options)
         .arg("-o")
         .arg(&program)
-        .arg(source)
+        .args(sources)
         .arg("-lm")
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     program
+}
+
+/// A directory in the sources of a crate of the workspace that carries a C program.
+pub fn carried(package: &str, directory: &str) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--offline"])
+        // What other systems need need not be there.
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let found = packages.iter().find(|known| known["name"] == package).unwrap();
+    Path::new(found["manifest_path"].as_str().unwrap()).with_file_name(directory)
 }
 
 /// The lines of statements.

@@ -86,6 +86,7 @@ impl Scratch {
             overlay_limit: 64 << 20,
             memory_total: 1 << 30,
             now: NOW,
+            host: Host::default(),
         }
     }
 

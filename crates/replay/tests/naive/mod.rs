@@ -1,0 +1,162 @@
+//! Dependences as one computes them who keeps everything: the run is watched op by op, the graph of all that each byte was
+//! made from is built forwards, and a slice is what can be reached in it. It shares with the passes of the crate
+//! what is known about code without running it, and the rules of what is a dependence, nothing else.
+
+#![allow(dead_code)] // Each test file uses some of it.
+
+mod activations;
+pub mod alone;
+pub mod csmith;
+mod graph;
+mod slice;
+mod strings;
+mod tracer;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use linux::fs::Stream;
+use linux::{Place, SystemCall};
+use machine::{Time, Trace};
+use replay::{Cell, Code, Follow, Question, Recording, Source};
+
+use activations::{Activations, Fact, Function};
+use graph::Graph;
+use tracer::Tracer;
+
+pub use graph::Kind;
+pub use slice::{Answer, Roots, Visited};
+#[allow(unused_imports)]
+pub use tracer::{Byte, Definition};
+
+pub struct Naive {
+    graph: Graph,
+    activations: Activations,
+    begin: Time,
+    pub questions: Vec<(Question, Roots)>,
+    pub definitions: Vec<Definition>,
+    /// When allocators returned, with the node of what they handed out.
+    pub allocations: Vec<(u32, Time)>,
+    pub calls: Vec<SystemCall>,
+    /// Instructions of functions that have a frame pointer, and those that are trusted.
+    pub frame_pointers: BTreeSet<u64>,
+    pub trusted: BTreeSet<u64>,
+    pub irregular: u64,
+    pub most_activations: usize,
+    pub most_regions: usize,
+}
+
+/// A sequence of numbers that look random.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit.max(1)
+    }
+}
+
+impl Naive {
+    /// Watches the whole run, and asks about so many random instants of it and bytes of its output.
+    pub fn watch(recording: &mut Recording, code: &mut Code<'_>, seed: u64, samples: usize) -> Naive {
+        let begin = recording.program_start();
+        let (mut trace, mut calls) = (Trace::new(), Vec::new());
+        let end = recording.end();
+        recording.at(begin).run_followed(end, &mut trace, &mut calls);
+        let (facts, functions) = facts(&trace, code);
+        let mut random = Random::new(seed);
+        let in_scope: Vec<u64> =
+            (0..facts.len() as u64).filter(|at| functions[&facts[*at as usize].function].in_scope).collect();
+        let mut times: Vec<Time> = (0..samples)
+            .filter_map(|_| in_scope.get(random.below(in_scope.len() as u64) as usize))
+            .map(|at| Time(begin.0 + at))
+            .collect();
+        times.sort_unstable();
+        let mut tracer = Tracer::new(&facts, &functions, &calls, begin, &times);
+        recording.at(begin).run(end, &mut tracer);
+        let output = recording.last().kernel.output.contents(Stream::Stdout).len() as u64;
+        for _ in 0..samples.div_ceil(4).min(output as usize) {
+            let place = Place::Output { stream: Stream::Stdout, offset: random.below(output) };
+            let cells = vec![Cell::Kernel { place, length: 1 }];
+            let roots = tracer.roots(&cells);
+            tracer.questions.push((Question { time: recording.end(), cells, why_here: false }, roots));
+        }
+        tracer.activations.number();
+        let those = |is: fn(&Function) -> bool| {
+            facts.iter().filter(|fact| is(&functions[&fact.function])).map(|fact| fact.address).collect()
+        };
+        Naive {
+            frame_pointers: those(|function| function.has_frame_pointer),
+            trusted: those(|function| !function.in_scope),
+            graph: tracer.graph,
+            activations: tracer.activations,
+            begin,
+            questions: tracer.questions,
+            definitions: tracer.definitions,
+            allocations: tracer.allocations,
+            irregular: tracer.irregular,
+            most_activations: tracer.most_activations,
+            most_regions: tracer.most_regions,
+            calls,
+        }
+    }
+
+    pub fn slice(&self, code: &mut Code<'_>, roots: &Roots, follow: Follow) -> Answer {
+        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow).0
+    }
+
+    /// The nodes of a slice, with the answer.
+    pub fn visited(&self, code: &mut Code<'_>, roots: &Roots, follow: Follow) -> (Answer, Visited) {
+        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow)
+    }
+
+    /// When a node's instruction ran, which op of it made it, and what it is.
+    pub fn made(&self, node: u32) -> (Time, u8, Kind) {
+        let node = self.graph.node(node);
+        (self.graph.instructions[node.instruction as usize].time, node.op, node.kind)
+    }
+
+    pub fn source(&self, number: u32) -> &Source {
+        &self.graph.sources[number as usize]
+    }
+
+    pub fn begin(&self) -> Time {
+        self.begin
+    }
+
+    pub fn instructions(&self) -> usize {
+        self.graph.instructions.len()
+    }
+}
+
+/// What is known about each instruction that ran, and about the functions that they belong to.
+fn facts(trace: &Trace, code: &mut Code<'_>) -> (Vec<Fact>, BTreeMap<u32, Function>) {
+    let (mut facts, mut functions) = (Vec::new(), BTreeMap::new());
+    for pass in trace.forward() {
+        let block = code.block(&pass);
+        let known = code.function(block.function);
+        functions.entry(block.function.0).or_insert_with(|| Function {
+            flow: known.flow.clone(),
+            in_scope: known.in_scope,
+            has_frame_pointer: known.has_frame_pointer,
+            is_output: known.is_output,
+            allocator: known.allocator,
+        });
+        for index in pass.instructions() {
+            let known = &block.instructions[index];
+            facts.push(Fact {
+                address: known.address,
+                stmt: known.stmt,
+                block: known.block,
+                function: block.function.0,
+                is_transit: known.is_transit,
+            });
+        }
+    }
+    (facts, functions)
+}
