@@ -18,7 +18,7 @@ use crate::streams::{self, tell};
 use crate::view::program_of;
 
 /// A case that has been run.
-pub struct Session {
+pub struct RecordedCase {
     pub case: Case,
     pub recording: Recording,
     pub program: Program,
@@ -32,8 +32,8 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-impl Session {
-    pub fn open(case: &CaseArguments, view: &ViewArguments) -> Result<Session, Failure> {
+impl RecordedCase {
+    pub fn open(case: &CaseArguments, view: &ViewArguments) -> Result<RecordedCase, Failure> {
         let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
         let scope = view.scope().map_err(usage)?;
         let map = view.sources.source_map().map_err(usage)?;
@@ -46,7 +46,7 @@ impl Session {
             tell(&format!("whydunit: warning: {warning}\n"));
         }
         let program = program_of(recording.last()).with_source_map(map);
-        Ok(Session { case, recording, program, scope, start })
+        Ok(RecordedCase { case, recording, program, scope, start })
     }
 
     /// What can be said without another run.

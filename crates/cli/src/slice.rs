@@ -8,7 +8,7 @@ use report::{Gathering, SliceReport};
 use serde_json::json;
 
 use crate::args::{Format, SliceArguments, SliceKind};
-use crate::asking::{self, Session};
+use crate::asking::{self, RecordedCase};
 use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::progress::Progress;
@@ -18,9 +18,9 @@ use crate::why::stream_name;
 pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
     let targets: Vec<_> =
         arguments.at.iter().map(|text| asking::target(text, arguments.hit)).collect::<Result<_, _>>()?;
-    let mut session = Session::open(&arguments.case, &arguments.view)?;
+    let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
     let progress = Progress::begin("following dependences");
-    let Session { recording, program, scope, .. } = &mut session;
+    let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let asked: Vec<Asked> = targets
         .iter()
@@ -47,17 +47,17 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
         slice: &slice,
         kind: arguments.kind.name(),
         criteria: asked.iter().map(criterion).collect(),
-        program: &session.program,
+        program: &recorded.program,
         shorten: &short_path,
     });
     let files = slice.statements.keys().map(|stmt| &*stmt.file);
-    tell_warnings_about(&session.program, &files.collect());
+    tell_warnings_about(&recorded.program, &files.collect());
     let text = match (arguments.format, arguments.list) {
         (Format::Text, false) => report.text(asking::paper()),
         (Format::Text, true) => report.table(asking::paper()),
         (Format::Json, _) => {
             let counts = json!(report.counts);
-            let judged = session.judge(&arguments.view)?;
+            let judged = recorded.judge(&arguments.view)?;
             envelope("slice", &judged.case, &judged.verdict, vec![json!(report)], counts)
         }
     };

@@ -7,7 +7,7 @@ use report::WhyReport;
 use serde_json::json;
 
 use crate::args::{Format, WhyArguments};
-use crate::asking::{self, Session};
+use crate::asking::{self, RecordedCase};
 use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
@@ -16,34 +16,34 @@ use crate::view::{short_path, tell_warnings_about};
 
 pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
     let target = asking::target(&arguments.at, arguments.hit)?;
-    let mut session = Session::open(&arguments.case, &arguments.view)?;
+    let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
     let progress = Progress::begin("following what led there");
-    let Session { recording, program, scope, .. } = &mut session;
+    let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let asked = target.ask(recording, &mut code).map_err(asking::refused)?;
     let story = recording.story(&mut code, asked, arguments.depth);
     drop(progress);
     let mut report = WhyReport::new(&story, &short_path);
     match &story.asked.subject {
-        Subject::Crash { .. } => report.asked.detail = what_happened(&session),
+        Subject::Crash { .. } => report.asked.detail = what_happened(&recorded),
         Subject::Output { stream, offset, .. } => {
-            let output = session.recording.last().kernel.output.contents(*stream);
+            let output = recorded.recording.last().kernel.output.contents(*stream);
             report.show_output(&output, *offset);
         }
         Subject::Value { .. } | Subject::Reached | Subject::Exit { .. } => {}
     }
     let files = story.steps.iter().chain([&story.end]).filter_map(|step| Some(&*step.stmt.as_ref()?.file));
-    tell_warnings_about(&session.program, &files.collect());
+    tell_warnings_about(&recorded.program, &files.collect());
     let status = if report.is_answer() { exit_code::SUCCESS } else { exit_code::NO_ANSWER };
     let text = match arguments.format {
         Format::Text => report.text(asking::paper()),
         Format::Json => {
             let counts = json!({
-                "instructions": session.recording.end().0,
+                "instructions": recorded.recording.end().0,
                 "steps": report.steps.len(),
                 "statements": story.slice.statements.len(),
             });
-            let judged = session.judge(&arguments.view)?;
+            let judged = recorded.judge(&arguments.view)?;
             envelope("why", &judged.case, &judged.verdict, vec![json!(report)], counts)
         }
     };
@@ -52,10 +52,10 @@ pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
 }
 
 /// How the program ended, as the end of a sentence that begins with "it".
-fn what_happened(session: &Session) -> Option<String> {
-    let last = session.recording.last();
-    fault_report::doing(&last.machine, session.recording.exit())
-        .or_else(|| session.verdict().failure().map(|failure| failure.to_string()))
+fn what_happened(recorded: &RecordedCase) -> Option<String> {
+    let last = recorded.recording.last();
+    fault_report::doing(&last.machine, recorded.recording.exit())
+        .or_else(|| recorded.verdict().failure().map(|failure| failure.to_string()))
 }
 
 /// For messages.

@@ -3,9 +3,10 @@
 use machine::{Cpu, Observer, Time};
 use program::State;
 
-use super::backward::{Backward, Cell, Follow, Watch};
+use super::backward::Backward;
 use super::code::Code;
 use super::slice::Slice;
+use super::step::{Cell, Follow, Watch};
 use crate::Recording;
 
 /// What is asked about: cells at an instant.

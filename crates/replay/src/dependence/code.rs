@@ -8,7 +8,7 @@ use lift::{Address, Decoded, Op, Reg, Value};
 use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
-use super::need::{NumberMap, slot_bit};
+use super::pending::{NumberMap, slot_bit};
 use super::transfer::Transfers;
 use crate::flow::{Flow, FunctionFlow};
 

@@ -4,10 +4,12 @@ use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind};
 use linux::{Place, SystemCall};
 use machine::Executed;
 
-use super::backward::{Backward, Made, Watch};
+use super::backward::Backward;
 use super::code::InstructionCode;
-use super::need::{Need, Use, slot_of_bit};
+use super::need::{Need, Use};
+use super::pending::slot_of_bit;
 use super::slice::Source;
+use super::step::{Made, Watch};
 use super::transfer::{Output, Read, Transfer};
 
 const WHOLE: Bytes = 0xff;

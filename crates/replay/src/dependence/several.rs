@@ -9,10 +9,11 @@ use machine::{Time, Trace};
 use program::State;
 
 use super::ask::Question;
-use super::backward::{Backward, Follow, Watch};
+use super::backward::Backward;
 use super::code::Code;
 use super::potential::Tried;
 use super::slice::{Share, Slice};
+use super::step::{Follow, Watch};
 use crate::{Recording, Segment};
 
 impl Recording {

@@ -1,0 +1,95 @@
+//! What can be asked of a pass, and what it tells on its way.
+
+use lift::Reg;
+use linux::Place;
+use machine::Time;
+
+use super::code::StmtId;
+use super::contexts::Context;
+use super::need::{Need, Use};
+use super::potential::Bounds;
+use super::slice::Source;
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// The low bytes of a slot, as a set.
+    Register(Reg, lift::Bytes),
+    Memory {
+        address: u64,
+        length: u64,
+    },
+    /// Bytes of files, pipes and streams.
+    Kernel {
+        place: Place,
+        length: u64,
+    },
+}
+
+/// Which dependences are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// Values and the addresses that they were found by.
+    Data,
+    /// Also the conditions that decided what was executed.
+    Full,
+    /// Also conditions that, had they gone the other way, would have changed what was used.
+    Relevant(Bounds),
+}
+
+/// A step from a use to what it used, between two statement instances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The instance that used something; 0 is the criterion.
+    pub user: u32,
+    pub how: Use,
+    /// The instance that made it, and its statement.
+    pub maker: u32,
+    pub stmt: StmtId,
+    /// Which calls led to it; only for those who [want](Watch::CONTEXTS) to know.
+    pub context: Context,
+    /// When and where it was made.
+    pub time: Time,
+    pub address: u64,
+    pub made: Made,
+    /// Of the maker.
+    pub distance: u32,
+    /// Made by trusted code that the statement called.
+    pub in_library: bool,
+}
+
+/// What a step leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    Register(Reg),
+    Memory {
+        address: u64,
+        length: u64,
+    },
+    Kernel(Place),
+    /// A branch that decided.
+    Decision,
+    /// A branch whose other side would have written what was used.
+    Omission,
+    /// A call that brought about what was executed.
+    Call,
+}
+
+/// Somebody who wants to see the steps of a pass, not only what they come to.
+pub trait Watch {
+    /// Whether anything is told at all.
+    const WATCHES: bool = true;
+    /// Whether steps tell which calls led to their makers.
+    const CONTEXTS: bool = false;
+
+    fn step(&mut self, _step: Step) {}
+    /// A chain ends.
+    fn end(&mut self, _user: Need, _source: &Source) {}
+}
+
+/// Nobody does.
+pub struct Unseen;
+
+impl Watch for Unseen {
+    const WATCHES: bool = false;
+}
