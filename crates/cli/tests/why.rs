@@ -70,7 +70,7 @@ fn ask(asked: &Asked<'_>) {
     let mut text = String::new();
     for (question, arguments) in asked.questions {
         let words = [*question, &["--", &program], arguments].concat();
-        let Ran { status, stdout, stderr } = scratch.whydunit_with_input(&words, asked.input.as_bytes());
+        let Ran { status, stdout, stderr } = scratch.whydunit_apart(&words, asked.input.as_bytes());
         let command: Vec<String> = words
             .iter()
             .map(|word| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() })

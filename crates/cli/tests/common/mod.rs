@@ -54,13 +54,20 @@ impl Scratch {
     }
 
     pub fn whydunit_with_input(&self, words: &[&str], input: &[u8]) -> Ran {
-        let mut child = self
-            .command(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        self.run(self.command(words), input)
+    }
+
+    /// The same with an environment that is the same everywhere: where things lie on the guest's stack, and so how a
+    /// library copies them, depends on it.
+    pub fn whydunit_apart(&self, words: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command(words);
+        command.env_clear().env("PATH", "/usr/bin:/bin");
+        self.run(command, input)
+    }
+
+    fn run(&self, mut command: Command, input: &[u8]) -> Ran {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || {

@@ -21,7 +21,7 @@ use super::pending::Pending;
 use super::potential::Potential;
 use super::slice::{Share, Slice, Source};
 use super::step::{Cell, Follow, Made, Step, Watch};
-use super::transfer::Output;
+use super::transfer::{Output, Wish};
 use crate::Segment;
 use crate::events::sets_stack_anew;
 
@@ -349,7 +349,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
             _ => return,
         };
-        let transfer = known.transfers.get(executed.ops, &known.places, Output::Slot(operand), bytes, 0);
+        let transfer =
+            known.transfers.get(executed.ops, &known.places, Wish::new(Output::Slot(operand), bytes), 0);
         self.apply(&transfer, executed.words, need);
     }
 
@@ -422,8 +423,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.first = now.time;
             share.decisions += u64::from(made == Made::Decision && now.in_scope);
         }
-        if need.user != maker {
-            let (user, how, distance) = (need.user, need.how(), passed.distance());
+        if need.user() != maker {
+            let (user, how, distance) = (need.user(), need.how(), passed.distance());
             let (time, address, in_library) = (now.time, now.address, !now.in_scope);
             let context = self.frames.context();
             self.watch.step(Step {
@@ -538,8 +539,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let instance = self.initialisers.entry(stmt).or_insert_with(|| self.frames.initialiser(stmt));
         let passed = need.passed_on(instance.number);
         share_of(&mut self.shares, stmt, self.begin).count(passed, instance);
-        if need.user != instance.number {
-            let (user, how, maker, distance) = (need.user, need.how(), instance.number, passed.distance());
+        if need.user() != instance.number {
+            let (user, how, maker, distance) = (need.user(), need.how(), instance.number, passed.distance());
             let made = Made::Memory { address, length: 1 };
             let (time, address, in_library) = (self.begin, 0, false);
             let context = Context::default();

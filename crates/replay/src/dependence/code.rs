@@ -9,7 +9,7 @@ use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
 use super::pending::{NumberMap, slot_bit};
-use super::transfer::Transfers;
+use super::transfer::{self, Transfers};
 use crate::flow::{Flow, FunctionFlow};
 
 /// A statement, by its number in [`Code`].
@@ -349,7 +349,7 @@ fn ending_of(op: &Op) -> Ending {
 fn written_slots(ops: &[Op]) -> u64 {
     let mut set = 0;
     for op in ops {
-        op.writes(|reg| set |= slot_bit(reg));
+        transfer::made_slots(op, |reg| set |= slot_bit(reg));
     }
     set & !slot_bit(Reg::RSP)
 }

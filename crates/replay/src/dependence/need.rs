@@ -1,12 +1,19 @@
 //! Why a backward pass looks for a byte.
 
+use std::fmt;
+
 /// Why a byte is looked for: who used it, how, and how far that user is from the criterion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// In statement instances; what else is known is in the high bits.
-    distance: u32,
-    /// The statement instance that used it, by its number.
-    pub user: u32,
+///
+/// One word, stored and read as a whole: what is stored in parts and read as a whole at once makes the host wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Need(u64);
+
+impl fmt::Debug for Need {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ways = [(self.is_data(), "data"), (self.is_select(), "select"), (self.is_internal(), "internal")];
+        let ways = ways.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect::<Vec<_>>().join(" ");
+        write!(formatter, "{:?} of {} at {} ({ways})", self.how(), self.user(), self.distance())
+    }
 }
 
 /// How a value is used.
@@ -30,40 +37,58 @@ const USES: u32 = 3 << USE_SHIFT;
 const MOST_DISTANCE: u32 = (1 << USE_SHIFT) - 1;
 
 impl Need {
-    pub(super) const NONE: Need = Need { distance: u32::MAX, user: u32::MAX };
+    pub(super) const NONE: Need = Need(u64::MAX);
+
+    /// `knowledge` is the distance with what else is known in the high bits.
+    const fn new(knowledge: u32, user: u32) -> Need {
+        Need((user as u64) << 32 | knowledge as u64)
+    }
+
+    const fn knowledge(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn with(self, knowledge: u32) -> Need {
+        Need::new(knowledge, self.user())
+    }
+
+    /// The statement instance that used it, by its number.
+    pub const fn user(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 
     /// What the criterion itself needs.
     pub fn of_criterion() -> Need {
-        Need { distance: DATA, user: 0 }
+        Need::new(DATA, 0)
     }
 
     /// A data need at some distance.
     #[cfg(test)]
     pub(super) fn at(distance: u32, user: u32) -> Need {
-        Need { distance: distance | DATA, user }
+        Need::new(distance | DATA, user)
     }
 
     pub fn distance(self) -> u32 {
-        self.distance & MOST_DISTANCE
+        self.knowledge() & MOST_DISTANCE
     }
 
     /// Whether there is a way from the criterion here on which no condition lies.
     pub fn is_data(self) -> bool {
-        self.distance & DATA != 0
+        self.knowledge() & DATA != 0
     }
 
     /// Whether there is a way from the criterion here by way of a condition.
     pub fn is_select(self) -> bool {
-        self.distance & SELECT != 0
+        self.knowledge() & SELECT != 0
     }
 
     /// Whether only the inner workings of trusted code ask for it: addresses that it computes, conditions that it checks.
     pub fn is_internal(self) -> bool {
-        self.distance & INTERNAL != 0
+        self.knowledge() & INTERNAL != 0
     }
 
     pub fn how(self) -> Use {
-        match (self.distance & USES) >> USE_SHIFT {
+        match (self.knowledge() & USES) >> USE_SHIFT {
             0 => Use::Value,
             1 => Use::Address,
             _ => Use::Control,
@@ -75,9 +100,9 @@ impl Need {
         let uses = (how.max(self.how()) as u32) << USE_SHIFT;
         let ways = match how {
             Use::Control => SELECT,
-            Use::Value | Use::Address => self.distance & (DATA | SELECT),
+            Use::Value | Use::Address => self.knowledge() & (DATA | SELECT),
         };
-        Need { distance: self.distance & (INTERNAL | MOST_DISTANCE) | uses | ways, ..self }
+        self.with(self.knowledge() & (INTERNAL | MOST_DISTANCE) | uses | ways)
     }
 
     /// The same need of what trusted code goes by: how it finds its way is its own business. What it checks is neither data
@@ -85,34 +110,37 @@ impl Need {
     pub fn used_by_library(self, how: Use) -> Need {
         let ways = match how {
             Use::Control => 0,
-            Use::Value | Use::Address => self.distance & (DATA | SELECT),
+            Use::Value | Use::Address => self.knowledge() & (DATA | SELECT),
         };
         let used = self.used_as(how);
-        Need { distance: used.distance & !(DATA | SELECT) | ways | INTERNAL, ..self }
+        self.with(used.knowledge() & !(DATA | SELECT) | ways | INTERNAL)
     }
 
     /// The same, asked for by code in scope.
     pub fn in_scope(self) -> Need {
-        Need { distance: self.distance & !INTERNAL, ..self }
+        self.with(self.knowledge() & !INTERNAL)
     }
 
     /// What a statement instance needs in its turn to serve this need.
     pub fn passed_on(self, instance: u32) -> Need {
-        if self.user == instance {
+        if self.user() == instance {
             return self;
         }
         let distance = (self.distance() + 1).min(MOST_DISTANCE);
-        Need { distance: self.distance & (DATA | SELECT | INTERNAL) | distance, user: instance }
+        Need::new(self.knowledge() & (DATA | SELECT | INTERNAL) | distance, instance)
     }
 
     /// Of two needs of one byte, the nearer; of two at the same distance that of the later met user, since it is mostly that
     /// one which serves itself. Where the other does, a distance is one more than the least. Whatever way leads here counts.
     pub fn joined(self, other: Need) -> Need {
-        let rank = |need: Need| (need.distance(), std::cmp::Reverse((need.user, need.how())));
+        if self == other {
+            return self;
+        }
+        let rank = |need: Need| (need.distance(), std::cmp::Reverse((need.user(), need.how())));
         let near = if rank(self) <= rank(other) { self } else { other };
-        let ways = (self.distance | other.distance) & (DATA | SELECT);
-        let internal = self.distance & other.distance & INTERNAL;
-        Need { distance: near.distance & (USES | MOST_DISTANCE) | ways | internal, user: near.user }
+        let ways = (self.knowledge() | other.knowledge()) & (DATA | SELECT);
+        let internal = self.knowledge() & other.knowledge() & INTERNAL;
+        near.with(near.knowledge() & (USES | MOST_DISTANCE) | ways | internal)
     }
 }
 
@@ -129,7 +157,7 @@ mod tests {
         let first = Need::of_criterion().used_as(Use::Address);
         assert_eq!(first.passed_on(0).how(), Use::Address);
         let second = first.passed_on(5);
-        assert_eq!((second.distance(), second.user, second.how()), (1, 5, Use::Value));
+        assert_eq!((second.distance(), second.user(), second.how()), (1, 5, Use::Value));
         assert!(second.is_data());
         let third = second.used_as(Use::Control).passed_on(6);
         assert_eq!((third.distance(), third.is_data()), (2, false));
@@ -139,9 +167,9 @@ mod tests {
     fn the_nearer_need_stays_and_what_is_data_for_one_is_data() {
         let control = need(1, 7).used_as(Use::Control).used_by_library(Use::Address);
         let joined = control.joined(need(3, 8));
-        assert_eq!((joined.distance(), joined.user), (1, 7));
+        assert_eq!((joined.distance(), joined.user()), (1, 7));
         assert!(joined.is_data() && joined.is_select() && !joined.is_internal());
-        assert_eq!(need(2, 3).joined(need(2, 9)).user, 9);
-        assert_eq!(need(2, 9).joined(need(2, 3)).user, 9);
+        assert_eq!(need(2, 3).joined(need(2, 9)).user(), 9);
+        assert_eq!(need(2, 9).joined(need(2, 3)).user(), 9);
     }
 }

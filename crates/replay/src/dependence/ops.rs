@@ -10,14 +10,13 @@ use super::need::{Need, Use};
 use super::pending::slot_of_bit;
 use super::slice::Source;
 use super::step::{Made, Watch};
-use super::transfer::{Output, Read, Transfer};
+use super::transfer::{Output, Read, Transfer, Wish};
 
 const WHOLE: Bytes = 0xff;
 
 /// Something needed that an instruction made.
 pub(super) struct Served {
-    output: Output,
-    bytes: Bytes,
+    wish: Wish,
     need: Need,
     /// Where it was stored.
     at: u64,
@@ -36,7 +35,8 @@ impl<W: Watch> Backward<'_, '_, W> {
         // All results first: an instruction may use what it overwrites.
         let mut served = std::mem::take(&mut self.served);
         served.clear();
-        let mut serve = |output, bytes, need, at| served.push(Served { output, bytes, need, at });
+        let mut serve =
+            |output, bytes, need, at| served.push(Served { wish: Wish::new(output, bytes), need, at });
         let mut slots = known.writes & self.pending.wanted_slots();
         while slots != 0 {
             let slot = slot_of_bit(slots.trailing_zeros());
@@ -52,9 +52,9 @@ impl<W: Watch> Backward<'_, '_, W> {
                 taken.iter().for_each(|(bytes, need)| serve(Output::Store { op, first }, bytes, need, at));
             }
         }
-        for &Served { output, bytes, need, at } in &served {
-            let transfer = known.transfers.get(executed.ops, &known.places, output, bytes, outcome);
-            let made = match output {
+        for &Served { wish, need, at } in &served {
+            let transfer = known.transfers.get(executed.ops, &known.places, wish, outcome);
+            let made = match wish.output() {
                 Output::Slot(slot) => Made::Register(slot),
                 Output::Store { op, .. }
                     if self.is_kept_for_itself(need, at) || usize::from(op) >= executed.ops.len() =>

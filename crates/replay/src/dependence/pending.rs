@@ -573,7 +573,7 @@ mod tests {
         pending.need_slot(Reg::RAX, 0x3c, need(0, 2));
         pending.need_slot(Reg::RSP, 0xff, need(0, 2));
         let taken = pending.take_slot(Reg::RAX);
-        let seen: Vec<_> = taken.iter().map(|(bytes, need)| (bytes, need.user)).collect();
+        let seen: Vec<_> = taken.iter().map(|(bytes, need)| (bytes, need.user())).collect();
         assert_eq!(seen, [(0x03, 1), (0x3c, 2)]);
         assert!(pending.is_empty());
     }

@@ -23,6 +23,29 @@ pub enum Output {
     },
 }
 
+/// Some bytes of a result, as one word, for the same reason as [`Need`](super::need::Need).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish(u32);
+
+impl Wish {
+    pub fn new(output: Output, bytes: Bytes) -> Wish {
+        let (is_store, what, first) = match output {
+            Output::Slot(reg) => (0, reg.0, 0),
+            Output::Store { op, first } => (1, op, first),
+        };
+        Wish(is_store << 24 | u32::from(first) << 16 | u32::from(what) << 8 | u32::from(bytes))
+    }
+
+    pub fn output(self) -> Output {
+        let [_, what, first, is_store] = self.0.to_le_bytes();
+        if is_store == 0 { Output::Slot(Reg(what)) } else { Output::Store { op: what, first } }
+    }
+
+    pub fn bytes(self) -> Bytes {
+        self.0 as Bytes
+    }
+}
+
 /// What some bytes of a result come from.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
@@ -49,19 +72,30 @@ pub struct Transfers {
 }
 
 /// Some bytes of a result, with the sides that conditional moves chose.
-type Asked = (Output, Bytes, u8);
+type Asked = (Wish, u8);
 
 impl Transfers {
     /// `outcome` says which sides conditional moves chose, a bit each.
-    pub fn get(&self, ops: &[Op], places: &[u8], output: Output, bytes: Bytes, outcome: u8) -> Rc<Transfer> {
-        let asked = (output, bytes, outcome);
+    pub fn get(&self, ops: &[Op], places: &[u8], wish: Wish, outcome: u8) -> Rc<Transfer> {
+        let asked = (wish, outcome);
         if let Some((_, known)) = self.known.borrow().iter().find(|(known, _)| *known == asked) {
             return known.clone();
         }
-        let made = Rc::new(trace(ops, places, output, bytes, outcome));
+        let made = Rc::new(trace(ops, places, wish.output(), wish.bytes(), outcome));
         self.known.borrow_mut().push((asked, made.clone()));
         made
     }
+}
+
+/// The slots that an op gives a value. Float instructions add to the exception flags, which next to nobody reads; the
+/// rounding mode, which all of them read, is not theirs.
+pub fn made_slots(op: &Op, mut each: impl FnMut(Reg)) {
+    let is_vector = matches!(op, Op::Vector { .. });
+    op.writes(|slot| {
+        if !(is_vector && slot == Reg::MXCSR) {
+            each(slot);
+        }
+    });
 }
 
 /// What is wanted of slots, by use.
@@ -135,13 +169,7 @@ impl Wanted {
     fn through(&mut self, op: &Op, place: u8, chose: bool) {
         // All of it is taken before anything is added: an op may read what it overwrites.
         let mut taken = Vec::new();
-        op.writes(|slot| {
-            // Float instructions add to the exception flags, which next to nobody reads; the rounding mode, which all of them
-            // read, is not theirs.
-            if slot != Reg::MXCSR || !matches!(op, Op::Vector { .. }) {
-                taken.push((slot, std::mem::take(&mut self.slots[slot.index()])));
-            }
-        });
+        made_slots(op, |slot| taken.push((slot, std::mem::take(&mut self.slots[slot.index()]))));
         for (slot, by_use) in taken {
             for (how, bytes) in [Use::Value, Use::Address, Use::Control].into_iter().zip(by_use) {
                 if bytes != 0 {
@@ -199,7 +227,7 @@ mod tests {
     fn a_register_that_is_loaded_through_itself_is_an_address_before() {
         let address = Address::register(Reg::RAX);
         let ops = [Op::Load { size: Size::B8, dst: Reg::RAX, address }];
-        let transfer = Transfers::default().get(&ops, &[0], Output::Slot(Reg::RAX), 1, 0);
+        let transfer = Transfers::default().get(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), 1), 0);
         assert_eq!(transfer.slots, [(Reg::RAX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 1, how: Use::Value }]);
     }
@@ -213,7 +241,7 @@ mod tests {
             Op::Store { size: Size::B4, src: temp.into(), address },
         ];
         let output = Output::Store { op: 2, first: 0 };
-        let transfer = Transfers::default().get(&ops, &[0, 1, 0], output, 0b10, 0);
+        let transfer = Transfers::default().get(&ops, &[0, 1, 0], Wish::new(output, 0b10), 0);
         assert_eq!(transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
     }
@@ -223,7 +251,8 @@ mod tests {
         let (condition, size) = (Reg::temp(0), Size::B8);
         let ops = [Op::Select { size, dst: Reg::RAX, condition, yes: Reg::RBX, no: Reg::RCX }];
         for (outcome, side) in [(0, Reg::RCX), (1, Reg::RBX)] {
-            let transfer = Transfers::default().get(&ops, &[0], Output::Slot(Reg::RAX), WHOLE, outcome);
+            let transfer =
+                Transfers::default().get(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), WHOLE), outcome);
             assert_eq!(transfer.slots, [(side, WHOLE, Use::Value)]);
         }
     }

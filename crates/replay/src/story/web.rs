@@ -129,9 +129,9 @@ impl Watch for Web {
     }
 
     fn end(&mut self, user: Need, source: &Source) {
-        let Some(knot) = self.knot_of(user.user).and_then(|user| self.knots.get_mut(user)) else { return };
+        let Some(knot) = self.knot_of(user.user()).and_then(|user| self.knots.get_mut(user)) else { return };
         if knot.ends.len() < MOST_ENDS || knot.ends.contains_key(source) {
-            *knot.ends.entry(source.clone()).or_default() |= knot.newest == user.user;
+            *knot.ends.entry(source.clone()).or_default() |= knot.newest == user.user();
         }
     }
 }

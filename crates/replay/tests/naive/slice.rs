@@ -152,7 +152,7 @@ impl Search<'_> {
     /// A node is in the slice, with its statement instance and with what it ran because of.
     fn serve(&mut self, node: &Node, reach: Reach) -> Reach {
         let instruction = &self.graph.instructions[node.instruction as usize];
-        self.decisions += u64::from(node.kind == Kind::Decision);
+        self.decisions += u64::from(node.kind == Kind::Decision && instruction.in_scope);
         let is_step = matches!(node.kind, Kind::Decision | Kind::Call | Kind::Allocation);
         if node.kind == Kind::Copy || instruction.is_transit && !is_step {
             return reach;
@@ -165,7 +165,7 @@ impl Search<'_> {
         if known.stmt != StmtId::NONE {
             let count = self.counts.entry(known.stmt).or_insert_with(Count::new);
             count.add(passed, whole, instruction.time);
-            count.decisions += u64::from(node.kind == Kind::Decision);
+            count.decisions += u64::from(node.kind == Kind::Decision && instruction.in_scope);
         }
         if let (Some(node), Follow::Full) = (instruction.parent, self.follow) {
             self.reach(Part { node, byte: 0 }, passed.used(Use::Control, instruction.in_scope));

@@ -199,7 +199,9 @@ impl<'a> Tracer<'a> {
 
     /// Adds bytes of a slot to what some bytes are made from.
     pub(super) fn uses(&mut self, edges: &mut Vec<Edge>, made: Bytes, reg: Reg, bytes: Bytes, how: Use) {
-        if is_ignored(reg) || reg == Reg::RBP && self.has_frame_pointer {
+        // What a function saves when it begins is its caller's, who may keep a value there.
+        let is_saved = self.now.is_some_and(|now| now.is_transit);
+        if is_ignored(reg) || reg == Reg::RBP && self.has_frame_pointer && !is_saved {
             return;
         }
         for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
