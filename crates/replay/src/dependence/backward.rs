@@ -423,7 +423,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.first = now.time;
             share.decisions += u64::from(made == Made::Decision && now.in_scope);
         }
-        if need.user() != maker {
+        if W::WATCHES && need.user() != maker {
             let (user, how, distance) = (need.user(), need.how(), passed.distance());
             let (time, address, in_library) = (now.time, now.address, !now.in_scope);
             let context = self.frames.context();
@@ -539,7 +539,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let instance = self.initialisers.entry(stmt).or_insert_with(|| self.frames.initialiser(stmt));
         let passed = need.passed_on(instance.number);
         share_of(&mut self.shares, stmt, self.begin).count(passed, instance);
-        if need.user() != instance.number {
+        if W::WATCHES && need.user() != instance.number {
             let (user, how, maker, distance) = (need.user(), need.how(), instance.number, passed.distance());
             let made = Made::Memory { address, length: 1 };
             let (time, address, in_library) = (self.begin, 0, false);

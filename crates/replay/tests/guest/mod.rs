@@ -16,13 +16,16 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Compiles a program of this directory and records its run.
+    /// Compiles a program of these tests, or one of the examples, and records its run.
     pub fn compile(source: &str, options: &[&str], arguments: &[&str]) -> Guest {
         Guest::compile_by("gcc", source, options, arguments)
     }
 
     pub fn compile_by(compiler: &str, source: &str, options: &[&str], arguments: &[&str]) -> Guest {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let own = here.join("tests/programs").join(source);
+        let example = here.join("../../examples").join(source.trim_end_matches(".c")).join(source);
+        let path = if own.exists() { own } else { example.canonicalize().unwrap() };
         Guest::run(compile(compiler, &path, options), arguments)
     }
 
