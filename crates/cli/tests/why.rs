@@ -160,6 +160,17 @@ fn a_null_pointer_is_followed_through_a_field_to_the_call_that_returned_it() {
 }
 
 #[test]
+fn a_sum_that_was_not_set_before_the_first_round_is_pointed_out() {
+    ask(&Asked {
+        name: "unset_sum",
+        source: program("unset_sum.c"),
+        options: &["-O0"],
+        questions: &[(&["why", "--at", "output:0"], &[])],
+        input: "",
+    });
+}
+
+#[test]
 fn a_variable_that_nobody_gave_a_value_is_said_to_be_one() {
     ask(&Asked {
         name: "uninitialised",

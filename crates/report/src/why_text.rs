@@ -158,7 +158,9 @@ fn details(step: &StepReport) -> Vec<Detail> {
     add(step.repeats.as_ref().map(repeats).unwrap_or_default());
     for origin in step.origins.iter().filter(|origin| origin.kind == "uninitialised") {
         let text = match &origin.name {
-            Some(name) => format!("`{name}` was never given a value: what it holds is left over from before"),
+            Some(name) => {
+                format!("`{name}` was used before it was given a value: it held what was left over")
+            }
             None => "uses memory that was never given a value".to_owned(),
         };
         found.push(Detail { text, is_warning: true });

@@ -87,13 +87,16 @@ pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, 
         *holds = truth::by_text(view, text);
     }
     for (source, is_newest) in &knot.ends {
-        if let (Source::Uninitialised { address }, true) = (source, is_newest) {
-            let own = seen.iter().find(|seen| seen.range().is_some_and(|range| range.contains(address)));
-            let name = own.map(|seen| seen.mention.text.clone()).or_else(|| view.name(*address, 1));
-            let origin = Origin::Uninitialised { name };
-            if !told.origins.contains(&origin) {
-                told.origins.push(origin);
-            }
+        let Source::Uninitialised { address } = source else { continue };
+        let own = seen.iter().find(|seen| seen.range().is_some_and(|range| range.contains(address)));
+        let own = own.map(|seen| seen.mention.text.clone());
+        // An earlier execution is spoken of only by what the statement itself names: memory has other names by now.
+        if own.is_none() && !is_newest {
+            continue;
+        }
+        let origin = Origin::Uninitialised { name: own.or_else(|| view.name(*address, 1)) };
+        if !told.origins.contains(&origin) {
+            told.origins.push(origin);
         }
     }
 }
