@@ -10,7 +10,7 @@ mod why;
 mod why_text;
 
 pub use paper::{Colour, Paper};
-pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport};
+pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport, TriedCounts};
 pub use why::{
     AskedReport, KnownReport, LinkReport, OperandReport, OriginReport, OverflowReport, PassedReport,
     PlaceReport, RepeatsReport, StepReport, WhyReport,

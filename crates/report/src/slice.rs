@@ -55,6 +55,21 @@ pub struct SliceCounts {
     pub predicate_instances: u64,
     /// Instructions that the pass looked at.
     pub instructions: u64,
+    /// Of a relevant slice: what was tried to find conditions that left something out.
+    #[serde(flatten)]
+    pub tried: Option<TriedCounts>,
+}
+
+/// Conditions that were made to go the other way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TriedCounts {
+    pub tried: u64,
+    /// Those whose other side would have written something that was used.
+    pub telling: u64,
+    /// Those that did not come to where both sides meet, so that they may have told too little.
+    pub cut_short: u64,
+    /// Those that were not tried, because there were too many.
+    pub not_tried: u64,
 }
 
 /// A file, with the lines that are shown.
@@ -119,7 +134,13 @@ impl SliceReport {
 }
 
 fn counts(slice: &Slice) -> SliceCounts {
-    let mut counts = SliceCounts { instructions: slice.instructions, ..SliceCounts::default() };
+    let tried = slice.tried.map(|tried| TriedCounts {
+        tried: tried.experiments,
+        telling: tried.telling,
+        cut_short: tried.cut,
+        not_tried: tried.left_out,
+    });
+    let mut counts = SliceCounts { instructions: slice.instructions, tried, ..SliceCounts::default() };
     for share in slice.statements.values() {
         counts.statements += 1;
         counts.data_statements += usize::from(share.data_instances > 0);

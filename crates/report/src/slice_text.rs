@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
-use crate::slice::{Line, LineShare, SliceReport, SourceFile, StatementReport};
+use crate::slice::{Line, LineShare, SliceReport, SourceFile, StatementReport, TriedCounts};
 
 impl SliceReport {
     /// The source, with a mark at each line of the slice.
@@ -72,6 +72,13 @@ impl SliceReport {
             ("all", counts.statements, counts.instances),
         ] {
             let _ = writeln!(text, "{name:14}{statements:>12}{instances:>12}");
+        }
+        if let Some(TriedCounts { tried, telling, cut_short, not_tried }) = counts.tried {
+            let _ = writeln!(
+                text,
+                "\nmade to go the other way: {tried} executions of conditions; {telling} would have changed something,\n\
+                 {cut_short} did not come to where both ways meet, {not_tried} more were not tried"
+            );
         }
         text
     }
