@@ -35,7 +35,9 @@ impl Guest {
 
     /// Records no more than the run until `limit`.
     pub fn run_for(program: PathBuf, arguments: &[&str], limit: Time) -> Guest {
-        let mut config = Config::new(program);
+        // By its name alone: where a guest's stack lies, and so how a library copies, depends on the length of its path.
+        let mut config = Config::new(program.file_name().unwrap());
+        config.cwd = program.parent().unwrap().to_path_buf();
         config.argv.extend(arguments.iter().map(|argument| argument.as_bytes().to_vec()));
         let process = Process::load(&config).unwrap();
         let recording = Recording::make(process, limit);
@@ -56,14 +58,14 @@ pub fn compile(compiler: &str, source: &Path, options: &[&str]) -> PathBuf {
 
 /// The same of a program of several files, named by the first.
 pub fn compile_all(compiler: &str, sources: &[PathBuf], options: &[&str]) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-programs");
+    let process = std::process::id().to_string();
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-programs").join(process);
     std::fs::create_dir_all(&directory).unwrap();
     let stem = sources[0].file_stem().unwrap().to_string_lossy();
-    let program = directory.join(format!(
-        "{stem}-{compiler}{}-{}",
-        options.join("").replace('/', ""),
-        std::process::id()
-    ));
+    // No longer than all that is asked of it: the path of an include directory differs from place to place.
+    let known = options.iter().filter(|option| !option.starts_with("-I"));
+    let options_told = known.copied().collect::<String>().replace('/', "");
+    let program = directory.join(format!("{stem}-{compiler}{options_told}"));
     let output = Command::new(compiler)
         .args(["-g", "-w"])
         .args(options)

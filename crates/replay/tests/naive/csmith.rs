@@ -23,9 +23,10 @@ pub const VARIANTS: [(&str, &str); 5] =
 
 /// The source of the program with this seed; `None` without csmith.
 pub fn generate(seed: u64) -> Option<PathBuf> {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-csmith");
+    let process = std::process::id().to_string();
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay-csmith").join(process);
     std::fs::create_dir_all(&directory).unwrap();
-    let source = directory.join(format!("{seed}-{}.c", std::process::id()));
+    let source = directory.join(format!("{seed}.c"));
     let mut command = Command::new("csmith");
     // csmith leaves a file where it runs.
     command.args(OPTIONS).args(["--seed", &seed.to_string()]).current_dir(&directory);

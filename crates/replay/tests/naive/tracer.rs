@@ -258,23 +258,36 @@ impl<'a> Tracer<'a> {
         self.make_memory(at, length, &edges);
     }
 
-    fn computed(&mut self, op: &Op, slot: Reg) {
-        if slot == Reg::MXCSR && matches!(op, Op::Vector { .. }) {
-            return;
+    /// All results are computed from what was there before any of them is written.
+    fn computed(&mut self, op: &Op) {
+        let mut results = Vec::new();
+        op.writes(|slot| {
+            if !(slot == Reg::MXCSR && matches!(op, Op::Vector { .. })) {
+                results.push((slot, self.sources(op, slot)));
+            }
+        });
+        for (slot, edges) in results {
+            match edges {
+                Some(edges) => self.make_slot(slot, &edges),
+                None => self.graph.set_slot_to_nothing(slot),
+            }
         }
-        let mut edges = Vec::new();
+    }
+
+    /// What a result comes from; `None` of a frame pointer that is set up, which is no dependence.
+    fn sources(&mut self, op: &Op, slot: Reg) -> Option<Vec<Edge>> {
         let mut from: Vec<Reg> = op.sources(slot, WHOLE).slots().map(|(reg, _)| reg).collect();
         from.dedup();
         if slot == Reg::RBP && from == [Reg::RSP] {
-            self.graph.set_slot_to_nothing(slot);
-            return;
+            return None;
         }
+        let mut edges = Vec::new();
         for byte in 0..8 {
             for (reg, bytes) in op.sources(slot, 1 << byte).slots() {
                 self.uses(&mut edges, 1 << byte, reg, bytes, Use::Value);
             }
         }
-        self.make_slot(slot, &edges);
+        Some(edges)
     }
 
     fn decision(&mut self, on: Reg, bytes: Bytes) {
@@ -409,7 +422,7 @@ impl Observer for Tracer<'_> {
                 self.returned(time);
             }
             Op::Syscall => self.system_call(),
-            _ => op.writes(|slot| self.computed(op, slot)),
+            _ => self.computed(op),
         }
     }
 
