@@ -282,6 +282,12 @@ impl<'a> Pass<'a> {
         block.instructions.iter().map(|instruction| (instruction.address, block.ops_of(instruction)))
     }
 
+    /// The ops of one instruction of the block, whether it ran or not.
+    #[inline]
+    pub fn ops(&self, index: usize) -> &'a [Op] {
+        self.block.instructions.get(index).map_or(&[], |instruction| self.block.ops_of(instruction))
+    }
+
     /// Which of the block's instructions ran.
     pub fn instructions(&self) -> Range<usize> {
         self.instructions.clone()

@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use lift::{Op, Reg, Value};
 use linux::{Place, Process, SystemCall};
-use machine::{Executed, Pass, Time, Unwatched};
+use machine::{Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
 
-use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
+use super::code::{BlockCode, Code, Ending, FunctionId, StmtId};
 use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
@@ -52,11 +52,11 @@ pub struct Backward<'c, 'p, W> {
     pub(super) now: Now,
 }
 
-/// A contribution that changes nothing when it comes again.
+/// A contribution of the statement instance at hand that changes nothing when it comes again.
 #[derive(Clone, Copy)]
 struct Repeated {
     need: Need,
-    instance: u32,
+    stmt: StmtId,
     block: Option<BlockId>,
     passed: Need,
 }
@@ -212,38 +212,34 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     fn instructions(&mut self, pass: &Pass<'_>, code: &BlockCode, call: Option<&SystemCall>) {
+        let first = pass.instructions().start;
+        let Some(ran) = code.instructions.get(pass.instructions()) else { return };
+        let skipped = ran.first().map_or(0, |instruction| instruction.first_word);
         let mut stmt = StmtId::NONE;
-        for (executed, known) in instructions(pass, code) {
+        for (index, known) in ran.iter().enumerate().rev() {
             if known.stmt != stmt {
                 if stmt != StmtId::NONE {
                     self.frames.passed(u64::MAX);
                     self.frames.visit(known.stmt, known.address);
+                    self.repeated = None;
                 }
                 stmt = known.stmt;
             }
-            self.now.time = executed.time;
+            let concerns = known.writes & self.pending.wanted_slots() != 0 || known.stores;
+            if !concerns {
+                continue;
+            }
+            self.now.time = Time(pass.time.0 + index as u64);
             self.now.address = known.address;
             self.now.block = known.block;
             self.now.is_transit = known.is_transit;
-            if let Some(call) = call.filter(|_| executed.ops.last() == Some(&Op::Syscall)) {
+            let ops = pass.ops(first + index);
+            if let Some(call) = call.filter(|_| ops.last() == Some(&Op::Syscall)) {
                 self.system_call(call);
             }
-            if self.concerns(&executed, known) {
-                self.instruction(&executed, known);
-            }
+            let words = pass.words().get(usize::from(known.first_word - skipped)..).unwrap_or_default();
+            self.instruction(ops, words, known);
         }
-    }
-
-    /// Whether an instruction may give a needed byte its value, or computes what it decides by.
-    fn concerns(&mut self, executed: &Executed<'_>, known: &InstructionCode) -> bool {
-        known.writes & self.pending.wanted_slots() != 0
-            || known.stores && self.touches(executed.words)
-            || known.has_string
-    }
-
-    /// Whether some access may be to a needed byte.
-    fn touches(&mut self, words: &[u64]) -> bool {
-        self.pending.has_memory() && words.iter().any(|word| self.pending.needs_memory(*word, 16))
     }
 
     fn can_skip(
@@ -262,7 +258,22 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         !decides
             && call.is_none()
             && code.writes & self.pending.wanted_slots() == 0
-            && !(code.stores && (code.has_string || self.touches(pass.words())))
+            && !(code.stores && self.touches(pass, code))
+    }
+
+    /// Whether something that a block stores may be needed.
+    fn touches(&mut self, pass: &Pass<'_>, code: &BlockCode) -> bool {
+        if code.has_string || pass.instructions().start != 0 {
+            return true;
+        }
+        if !self.pending.has_memory() {
+            return false;
+        }
+        let words = pass.words();
+        // What did not run has no words.
+        let mut at =
+            code.stored.iter().map_while(|(word, length)| Some((*words.get(usize::from(*word))?, *length)));
+        at.any(|(address, length)| self.pending.needs_memory(address, u64::from(length)))
     }
 
     pub(super) fn follows_control(&self) -> bool {
@@ -341,17 +352,20 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// What the last instruction decides by, or calls, is needed.
     fn need_operand(&mut self, pass: &Pass<'_>, code: &BlockCode, need: Need) {
-        let Some((executed, known)) = instructions(pass, code).next() else { return };
-        let (operand, bytes) = match executed.ops.last() {
+        let index = pass.instructions().end.saturating_sub(1);
+        let Some(known) = code.instructions.get(index) else { return };
+        let ops = pass.ops(index);
+        let (operand, bytes) = match ops.last() {
             Some(Op::Branch { condition, .. }) => (*condition, 1),
             Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
                 (*target, 0xff)
             }
             _ => return,
         };
-        let transfer =
-            known.transfers.get(executed.ops, &known.places, Wish::new(Output::Slot(operand), bytes), 0);
-        self.apply(&transfer, executed.words, need);
+        let skipped = code.instructions.get(pass.instructions().start).map_or(0, |first| first.first_word);
+        let words = pass.words().get(usize::from(known.first_word - skipped)..).unwrap_or_default();
+        let transfer = known.transfer(ops, Wish::new(Output::Slot(operand), bytes), 0);
+        self.apply(transfer, words, need);
     }
 
     /// What in the slice waits for the branch at hand.
@@ -401,17 +415,17 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             return need;
         }
         let now = self.now;
-        let Some(instance) = self.frames.instance() else { return need };
-        if let Some(repeated) =
-            self.repeated.filter(|last| last.need == need && last.instance == instance.number)
-            && !matches!(made, Made::Decision | Made::Call)
+        if let Some(repeated) = self.repeated
+            && repeated.need == need
             && repeated.block == now.block
+            && !matches!(made, Made::Decision | Made::Call)
         {
-            if let Some(Some(share)) = self.shares.get_mut(instance.stmt.0 as usize) {
+            if let Some(Some(share)) = self.shares.get_mut(repeated.stmt.0 as usize) {
                 share.first = now.time;
             }
             return repeated.passed;
         }
+        let Some(instance) = self.frames.instance() else { return need };
         let mut passed = need.passed_on(instance.number);
         if now.in_scope {
             passed = passed.in_scope();
@@ -442,7 +456,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         self.wait_for_branch(passed);
         if !W::WATCHES {
-            self.repeated = Some(Repeated { need, instance: maker, block: now.block, passed });
+            self.repeated = Some(Repeated { need, stmt, block: now.block, passed });
         }
         passed
     }

@@ -5,11 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use lift::{Address, Decoded, Op, Reg, Value};
-use machine::{Executed, Pass, Plan, Words};
+use machine::{Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
-use super::pending::{NumberMap, slot_bit};
-use super::transfer::{self, Transfers};
+use super::need::Use;
+use super::pending::{NumberMap, is_no_dependence, slot_bit};
+use super::transfer::{self, Output, Transfer, Transfers, Wish};
 use crate::flow::{Flow, FunctionFlow};
 
 /// A statement, by its number in [`Code`].
@@ -47,6 +48,8 @@ pub struct BlockCode {
     pub writes: u64,
     /// Whether some instruction writes memory.
     pub stores: bool,
+    /// The words with the addresses of what it stores, each with how many bytes; no more is needed unless a string is stored.
+    pub stored: Box<[(u16, u8)]>,
     /// Some instruction accesses more than one place at a time.
     pub has_string: bool,
     /// The statement of the first instruction, and whether that of all others is the same.
@@ -57,27 +60,73 @@ pub struct BlockCode {
 
 pub struct InstructionCode {
     pub address: u64,
-    pub stmt: StmtId,
     /// Slots that it writes.
     pub writes: u64,
+    pub stmt: StmtId,
+    /// In the function's graph.
+    pub block: Option<BlockId>,
+    /// Where its words are among those of the block.
+    pub first_word: u16,
+    /// It writes memory.
     pub stores: bool,
     pub has_string: bool,
     /// It saves or restores a register: a copy that is no step of the program.
     pub is_transit: bool,
-    /// In the function's graph.
-    pub block: Option<BlockId>,
+    pub has_select: bool,
+    /// The function's frame pointer is none that it uses.
+    pub has_frame_pointer: bool,
+    /// What it stores, in pieces.
+    pub stored: Box<[Stored]>,
     /// For each op, where its words are among those of the instruction.
     pub places: Box<[u8]>,
-    /// What it stores, in pieces of up to eight bytes: the number of the op, the first byte, and how many.
-    pub stored: Box<[(u8, u8, u8)]>,
-    pub has_select: bool,
-    pub transfers: Transfers,
+    transfers: Transfers,
+}
+
+/// Up to eight bytes that an instruction stores.
+#[derive(Clone, Copy)]
+pub struct Stored {
+    /// The number of the op.
+    pub op: u8,
+    /// The first byte of what the op stores.
+    pub first: u8,
+    pub length: u8,
+    /// The word with the op's address.
+    pub word: u8,
+}
+
+impl Stored {
+    #[inline]
+    pub fn output(&self) -> Output {
+        Output::Store { op: self.op, first: self.first }
+    }
+
+    /// Where, by the words of the instruction.
+    #[inline]
+    pub fn at(&self, words: &[u64]) -> u64 {
+        words.get(usize::from(self.word)).copied().unwrap_or(0).wrapping_add(u64::from(self.first))
+    }
 }
 
 impl InstructionCode {
     /// How many bytes an op stores, or eight of sixteen.
     pub fn stored_length(&self, op: u8) -> u64 {
-        self.stored.iter().find(|stored| stored.0 == op).map_or(0, |stored| u64::from(stored.2))
+        self.stored.iter().find(|stored| stored.op == op).map_or(0, |stored| u64::from(stored.length))
+    }
+
+    /// What some bytes of a result come from; `outcome` says which sides conditional moves chose, a bit each.
+    #[inline]
+    pub fn transfer(&self, ops: &[Op], wish: Wish, outcome: u8) -> &Transfer {
+        self.transfers.get(wish, outcome, |wish, outcome| self.trace(ops, wish, outcome))
+    }
+
+    fn trace(&self, ops: &[Op], wish: Wish, outcome: u8) -> Transfer {
+        let mut transfer = transfer::trace(ops, &self.places, wish, outcome);
+        transfer.slots.retain(|(reg, _, how)| {
+            // What a function saves when it begins is its caller's, who may keep a value there.
+            let is_frame = *reg == Reg::RBP && self.has_frame_pointer && !self.is_transit;
+            !is_frame && !is_no_dependence(*reg) && !(*how == Use::Address && self.is_transit)
+        });
+        transfer
     }
 }
 
@@ -260,23 +309,28 @@ impl<'p> Code<'p> {
         let entry_block = known.flow.as_ref().and_then(|flow| flow.block_at(entry));
         let mut parameters = parameters_at(self.program(), entry, start);
         let mut instructions: Vec<InstructionCode> = Vec::new();
+        let mut words = 0u16;
         for (address, ops) in pass.whole_block() {
             let stmt = if known.in_scope { self.statement_at(address) } else { StmtId::NONE };
             let block = known.flow.as_ref().and_then(|flow| flow.block_at(address));
             ending = ops.last().map_or(Ending::Plain, ending_of);
+            let (places, own_words) = places_of_words(ops);
             instructions.push(InstructionCode {
                 address,
                 stmt,
                 writes: written_slots(ops),
+                first_word: words,
                 stores: ops.iter().any(writes_memory),
                 has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
                 is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 block,
-                places: places_of_words(ops),
-                stored: stored_pieces(ops),
+                has_frame_pointer: known.has_frame_pointer,
+                stored: stored_pieces(ops, &places),
+                places,
                 has_select: ops.iter().any(|op| matches!(op, Op::Select { .. })),
                 transfers: Transfers::default(),
             });
+            words = words.saturating_add(own_words.into());
         }
         spread_statements(&mut instructions);
         if let (Ending::Return, Some(flow)) = (ending, &known.flow) {
@@ -284,6 +338,12 @@ impl<'p> Code<'p> {
             pass_results(&mut instructions, pass, entry);
         }
         let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
+        let stored = instructions.iter().flat_map(|instruction| {
+            let word = |stored: &Stored| {
+                (instruction.first_word + u16::from(stored.word), stored.first + stored.length)
+            };
+            instruction.stored.iter().map(word)
+        });
         BlockCode {
             function,
             in_scope: known.in_scope,
@@ -292,6 +352,7 @@ impl<'p> Code<'p> {
             stores: instructions.iter().any(|instruction| instruction.stores),
             has_string: instructions.iter().any(|instruction| instruction.has_string),
             is_uniform: instructions.iter().all(|instruction| instruction.stmt == first),
+            stored: stored.collect(),
             first,
             ending,
             instructions: instructions.into(),
@@ -299,16 +360,20 @@ impl<'p> Code<'p> {
     }
 }
 
-fn stored_pieces(ops: &[Op]) -> Box<[(u8, u8, u8)]> {
-    let pieces = |(number, op): (u8, &Op)| match op {
-        Op::Store { size, .. } => vec![(number, 0, size.bytes() as u8)],
-        Op::StoreVector { .. } => vec![(number, 0, 8), (number, 8, 8)],
-        _ => Vec::new(),
+fn stored_pieces(ops: &[Op], places: &[u8]) -> Box<[Stored]> {
+    let pieces = |(op, (stores, word)): (u8, (&Op, &u8))| {
+        let piece = |first, length| Stored { op, first, length, word: *word };
+        match stores {
+            Op::Store { size, .. } => vec![piece(0, size.bytes() as u8)],
+            Op::StoreVector { .. } => vec![piece(0, 8), piece(8, 8)],
+            _ => Vec::new(),
+        }
     };
-    (0..).zip(ops).flat_map(pieces).collect()
+    (0..).zip(ops.iter().zip(places)).flat_map(pieces).collect()
 }
 
-fn places_of_words(ops: &[Op]) -> Box<[u8]> {
+/// For each op, where its words are among those of the instruction, and how many these are.
+fn places_of_words(ops: &[Op]) -> (Box<[u8]>, u8) {
     let mut plan = Plan::default();
     let (mut next, mut last) = (0u8, 0u8);
     let place = |op: &Op| {
@@ -320,7 +385,8 @@ fn places_of_words(ops: &[Op]) -> Box<[u8]> {
         next = next.saturating_add(words.count() as u8);
         place
     };
-    ops.iter().map(place).collect()
+    let places = ops.iter().map(place).collect();
+    (places, next)
 }
 
 /// Code of no line goes with what comes after it in the block, or else before it, so that it does not cut statements apart.
@@ -495,13 +561,4 @@ fn sets_frame_pointer(op: &Op) -> bool {
         Op::Lea { dst: Reg::RBP, address, .. } => address.base == Reg::RSP && address.index == Reg::ZERO,
         _ => false,
     }
-}
-
-/// The instructions of a block that ran, the last first, each with what is known about it.
-pub fn instructions<'a>(
-    pass: &Pass<'a>,
-    code: &'a BlockCode,
-) -> impl Iterator<Item = (Executed<'a>, &'a InstructionCode)> {
-    let known = pass.instructions().rev().filter_map(|index| code.instructions.get(index));
-    pass.backward().zip(known)
 }

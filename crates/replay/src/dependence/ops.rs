@@ -2,12 +2,11 @@
 
 use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind};
 use linux::{Place, SystemCall};
-use machine::Executed;
 
 use super::backward::Backward;
 use super::code::InstructionCode;
 use super::need::{Need, Use};
-use super::pending::slot_of_bit;
+use super::pending::{Taken, first_slot, slot_bit, slots_of};
 use super::slice::Source;
 use super::step::{Made, Watch};
 use super::transfer::{Output, Read, Transfer, Wish};
@@ -27,65 +26,104 @@ const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
     /// One instruction that may have made something needed.
-    pub(super) fn instruction(&mut self, executed: &Executed<'_>, known: &InstructionCode) {
+    #[inline]
+    pub(super) fn instruction(&mut self, ops: &[Op], words: &[u64], known: &InstructionCode) {
         if known.has_string {
-            return self.special(executed.ops, executed.words, &known.places);
+            return self.special(ops, words, &known.places);
         }
-        let outcome = outcome_of(executed, known);
+        let slots = known.writes & self.pending.wanted_slots();
+        match *known.stored {
+            [] if slots == 0 => {}
+            [] => match self.pending.take_alike(slots) {
+                Some((bytes, need)) => {
+                    let outcome = outcome_of(ops, words, known);
+                    let served = Served { wish: Wish::new(Output::Slots(slots), bytes), need, at: 0 };
+                    self.serve(&served, ops, words, outcome, known);
+                }
+                None => self.several(ops, words, known),
+            },
+            [stored] if slots == 0 => {
+                let at = stored.at(words);
+                match self.pending.take_bytes(at, u64::from(stored.length)) {
+                    Taken::None => {}
+                    Taken::One(bytes, need) => {
+                        let served = Served { wish: Wish::new(stored.output(), bytes), need, at };
+                        self.serve(&served, ops, words, 0, known);
+                    }
+                    Taken::Several(groups, count) => {
+                        for &(bytes, need) in groups.iter().take(count) {
+                            let served = Served { wish: Wish::new(stored.output(), bytes), need, at };
+                            self.serve(&served, ops, words, 0, known);
+                        }
+                    }
+                }
+            }
+            _ => self.several(ops, words, known),
+        }
+    }
+
+    /// An instruction that made several things, or one for several reasons.
+    fn several(&mut self, ops: &[Op], words: &[u64], known: &InstructionCode) {
+        let outcome = outcome_of(ops, words, known);
         // All results first: an instruction may use what it overwrites.
         let mut served = std::mem::take(&mut self.served);
         served.clear();
-        let mut serve =
-            |output, bytes, need, at| served.push(Served { wish: Wish::new(output, bytes), need, at });
-        let mut slots = known.writes & self.pending.wanted_slots();
-        while slots != 0 {
-            let slot = slot_of_bit(slots.trailing_zeros());
-            slots &= slots - 1;
-            self.pending.take_slot_each(slot, |bytes, need| serve(Output::Slot(slot), bytes, need, 0));
+        for slot in slots_of(known.writes & self.pending.wanted_slots()) {
+            let output = Output::Slots(slot_bit(slot));
+            let taken = self.pending.take_slot(slot);
+            served.extend(taken.iter().map(|(bytes, need)| Served {
+                wish: Wish::new(output, bytes),
+                need,
+                at: 0,
+            }));
         }
-        for &(op, first, length) in &known.stored {
-            let place = known.places.get(usize::from(op)).copied().unwrap_or(0);
-            let word = executed.words.get(usize::from(place)).copied().unwrap_or(0);
-            let at = word.wrapping_add(u64::from(first));
-            if self.pending.needs_memory(at, u64::from(length)) {
-                let taken = self.pending.take_bytes(at, u64::from(length));
-                taken.iter().for_each(|(bytes, need)| serve(Output::Store { op, first }, bytes, need, at));
-            }
+        for stored in &known.stored {
+            let (output, at) = (stored.output(), stored.at(words));
+            let taken = self.pending.take_bytes(at, u64::from(stored.length));
+            served.extend(taken.iter().map(|(bytes, need)| Served {
+                wish: Wish::new(output, bytes),
+                need,
+                at,
+            }));
         }
-        for &Served { wish, need, at } in &served {
-            let transfer = known.transfers.get(executed.ops, &known.places, wish, outcome);
-            let made = match wish.output() {
-                Output::Slot(slot) => Made::Register(slot),
-                Output::Store { op, .. }
-                    if self.is_kept_for_itself(need, at) || usize::from(op) >= executed.ops.len() =>
-                {
-                    continue;
-                }
-                Output::Store { op, .. } => Made::Memory { address: at, length: known.stored_length(op) },
-            };
-            if transfer.is_frame_setup && transfer.slots.is_empty() && transfer.memory.is_empty() {
-                continue;
-            }
-            let passed = self.contribute(need, made);
-            self.apply(&transfer, executed.words, passed);
-        }
+        served.iter().for_each(|served| self.serve(served, ops, words, outcome, known));
         self.served = served;
     }
 
+    /// Something needed was made by the instruction at hand.
+    #[inline]
+    fn serve(
+        &mut self,
+        &Served { wish, need, at }: &Served,
+        ops: &[Op],
+        words: &[u64],
+        outcome: u8,
+        known: &InstructionCode,
+    ) {
+        let made = match wish.output() {
+            Output::Slots(slots) => Made::Register(first_slot(slots)),
+            Output::Slot(slot) => Made::Register(slot),
+            Output::Store { .. } if self.is_kept_for_itself(need, at) => return,
+            Output::Store { op, .. } => Made::Memory { address: at, length: known.stored_length(op) },
+        };
+        let transfer = known.transfer(ops, wish, outcome);
+        if transfer.is_frame_setup && transfer.slots.is_empty() && transfer.memory.is_empty() {
+            return;
+        }
+        let passed = self.contribute(need, made);
+        self.apply(transfer, words, passed);
+    }
+
     /// What an instruction used for something is needed.
+    #[inline]
     pub(super) fn apply(&mut self, transfer: &Transfer, words: &[u64], need: Need) {
         for &Read { word, offset, bytes, how } in &transfer.memory {
             let word = words.get(usize::from(word)).copied().unwrap_or(0);
             self.need_bytes(word.wrapping_add(u64::from(offset)), bytes, self.used_for(need, how));
         }
         for &(reg, bytes, how) in &transfer.slots {
-            let is_left_out = match how {
-                Use::Value => false,
-                Use::Address => self.now.is_transit,
-                Use::Control => !self.follows_control(),
-            };
-            if !is_left_out {
-                self.need_slot(reg, bytes, self.used_for(need, how));
+            if how != Use::Control || self.follows_control() {
+                self.pending.add_slot(reg, bytes, self.used_for(need, how));
             }
         }
     }
@@ -375,12 +413,12 @@ fn made(slot: Reg) -> Made {
 }
 
 /// Which sides the conditional moves of an instruction chose.
-fn outcome_of(executed: &Executed<'_>, known: &InstructionCode) -> u8 {
+fn outcome_of(ops: &[Op], words: &[u64], known: &InstructionCode) -> u8 {
     if !known.has_select {
         return 0;
     }
-    let selects = executed.ops.iter().zip(&known.places).filter(|(op, _)| matches!(op, Op::Select { .. }));
-    let held = |place: u8| executed.words.get(usize::from(place)).is_some_and(|word| *word != 0);
+    let selects = ops.iter().zip(&known.places).filter(|(op, _)| matches!(op, Op::Select { .. }));
+    let held = |place: u8| words.get(usize::from(place)).is_some_and(|word| *word != 0);
     selects.enumerate().map(|(number, (_, place))| u8::from(held(*place)) << (number % 8)).sum()
 }
 

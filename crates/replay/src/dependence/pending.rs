@@ -37,50 +37,79 @@ impl Page {
     }
 
     /// Adds up to 8 bytes, none of which is on another page; how many were not needed before.
+    #[inline]
     fn add_some(&mut self, offset: usize, bytes: Bytes, need: Need) -> u32 {
         let shift = offset % 64;
         let bits = u64::from(bytes) << shift;
         let word = &mut self.present[offset / 64];
-        if shift > 56 || *word & bits != 0 {
-            let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
-            return each.map(|byte| u32::from(self.add(offset + byte, need))).sum();
+        if shift <= 56 && *word & bits == 0 {
+            *word |= bits;
+            self.fill(offset, bytes, need);
+            self.count += bytes.count_ones();
+            return bytes.count_ones();
         }
-        *word |= bits;
-        let mut left = bytes;
-        while left != 0 {
-            self.needs[offset + left.trailing_zeros() as usize] = need;
-            left &= left - 1;
+        if shift <= 56 && *word & bits == bits {
+            // Most variables are used more than once before they are set.
+            if let Some(known) = self.alike(offset, bytes) {
+                let joined = known.joined(need);
+                if joined != known {
+                    self.fill(offset, bytes, joined);
+                }
+                return 0;
+            }
         }
-        self.count += bytes.count_ones();
-        bytes.count_ones()
+        let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
+        each.map(|byte| u32::from(self.add(offset + byte, need))).sum()
+    }
+
+    /// Sets some of 8 bytes, all the same.
+    #[inline]
+    fn fill(&mut self, offset: usize, bytes: Bytes, need: Need) {
+        match bytes {
+            0xff => self.needs[offset..offset + 8].copy_from_slice(&[need; 8]),
+            0x0f => self.needs[offset..offset + 4].copy_from_slice(&[need; 4]),
+            _ => bytes_of(bytes).for_each(|byte| self.needs[offset + byte] = need),
+        }
+    }
+
+    /// The need of some of 8 bytes, if it is the same of all.
+    #[inline]
+    fn alike(&self, offset: usize, bytes: Bytes) -> Option<Need> {
+        let first = self.needs[offset + bytes.trailing_zeros() as usize];
+        let is_same = match bytes {
+            0xff => self.needs[offset..offset + 8] == [first; 8],
+            0x0f => self.needs[offset..offset + 4] == [first; 4],
+            _ => bytes_of(bytes).all(|byte| self.needs[offset + byte] == first),
+        };
+        is_same.then_some(first)
     }
 
     /// Takes those of up to 8 bytes that are needed, none of which is on another page.
+    #[inline]
     fn take_some(&mut self, offset: usize, length: u32) -> Taken {
-        let mut bytes: Bytes = 0;
         let shift = offset % 64;
         let all = (0xffu16 >> (8 - length)) as Bytes;
-        bytes |= (self.present[offset / 64] >> shift) as Bytes & all;
-        self.present[offset / 64] &= !(u64::from(all) << shift);
+        let word = &mut self.present[offset / 64];
+        let mut bytes = (*word >> shift) as Bytes & all;
+        *word &= !(u64::from(all) << shift);
         if shift > 56
             && let Some(next) = self.present.get_mut(offset / 64 + 1)
         {
             bytes |= (*next << (64 - shift)) as Bytes & all;
             *next &= !(u64::from(all) >> (64 - shift));
         }
-        self.count -= bytes.count_ones();
         if bytes == 0 {
-            return Taken::one(0, Need::NONE);
+            return Taken::None;
         }
-        let first = self.needs[offset + bytes.trailing_zeros() as usize];
-        let (mut each, mut left, mut alike) = ([Need::NONE; 8], bytes, true);
-        while left != 0 {
-            let byte = left.trailing_zeros() as usize;
-            each[byte] = self.needs[offset + byte];
-            alike &= each[byte] == first;
-            left &= left - 1;
+        self.count -= bytes.count_ones();
+        match self.alike(offset, bytes) {
+            Some(need) => Taken::One(bytes, need),
+            None => {
+                let mut each = [Need::NONE; 8];
+                bytes_of(bytes).for_each(|byte| each[byte] = self.needs[offset + byte]);
+                Taken::grouped(bytes, &each)
+            }
         }
-        if alike { Taken::one(bytes, first) } else { Taken::grouped(bytes, &each) }
     }
 
     #[inline]
@@ -126,53 +155,55 @@ const NO_PAGE: u32 = u32::MAX;
 /// The needs of one slot. Nearly always its bytes are needed for one reason.
 #[derive(Clone, Copy)]
 struct Slot {
-    bytes: Bytes,
-    /// The bytes have different needs, which are in `each`; else `need` is that of all.
-    is_mixed: bool,
     need: Need,
-    each: [Need; 8],
+    bytes: Bytes,
+    /// The bytes have different needs, which are kept elsewhere; else `need` is that of all.
+    is_mixed: bool,
 }
 
 impl Slot {
-    const NONE: Slot = Slot { bytes: 0, is_mixed: false, need: Need::NONE, each: [Need::NONE; 8] };
+    const NONE: Slot = Slot { bytes: 0, is_mixed: false, need: Need::NONE };
 
     #[inline]
-    fn add(&mut self, bytes: Bytes, need: Need) {
+    fn add(&mut self, bytes: Bytes, need: Need, each: &mut [Need; 8]) {
         if self.bytes == 0 {
-            (self.bytes, self.need, self.is_mixed) = (bytes, need, false);
+            *self = Slot { need, bytes, is_mixed: false };
         } else if !self.is_mixed && (self.need == need || self.bytes == bytes) {
             self.need = self.need.joined(need);
             self.bytes |= bytes;
         } else {
-            self.mix(bytes, need);
+            self.mix(bytes, need, each);
         }
     }
 
-    fn mix(&mut self, bytes: Bytes, need: Need) {
+    #[cold]
+    fn mix(&mut self, bytes: Bytes, need: Need, each: &mut [Need; 8]) {
         if !self.is_mixed {
-            self.each = [self.need; 8];
+            *each = [self.need; 8];
             self.is_mixed = true;
         }
-        for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
+        for byte in bytes_of(bytes) {
             let known = self.bytes & 1 << byte != 0;
-            self.each[byte] = if known { self.each[byte].joined(need) } else { need };
+            each[byte] = if known { each[byte].joined(need) } else { need };
         }
         self.bytes |= bytes;
     }
 
     #[inline]
-    fn take(&mut self) -> Taken {
-        let bytes = std::mem::take(&mut self.bytes);
-        if !self.is_mixed {
-            return Taken::one(bytes, self.need);
+    fn take(&mut self, each: &[Need; 8]) -> Taken {
+        match std::mem::take(&mut self.bytes) {
+            0 => Taken::None,
+            bytes if self.is_mixed => Taken::grouped(bytes, each),
+            bytes => Taken::One(bytes, self.need),
         }
-        Taken::grouped(bytes, &self.each)
     }
 }
 
 /// Everything that is looked for at one instant.
 pub struct Pending {
     slots: Box<[Slot; SLOTS]>,
+    /// The needs of slots whose bytes have different ones.
+    mixed: Box<[[Need; 8]; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
     wanted: u64,
     pages: NumberMap<u64, u32>,
@@ -184,31 +215,27 @@ pub struct Pending {
     memory_count: u64,
 }
 
-/// The needs of one slot.
-pub struct Taken {
-    groups: [(Bytes, Need); 8],
-    count: usize,
+/// The needs of up to eight bytes.
+pub enum Taken {
+    None,
+    /// All have the same.
+    One(Bytes, Need),
+    /// Each distinct one with its bytes.
+    Several([(Bytes, Need); 8], usize),
 }
 
 impl Taken {
-    #[inline]
-    fn one(bytes: Bytes, need: Need) -> Taken {
-        let mut groups = [(0, Need::NONE); 8];
-        groups[0] = (bytes, need);
-        Taken { groups, count: usize::from(bytes != 0) }
-    }
-
+    #[cold]
     fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
-        let mut taken = Taken { groups: [(0, Need::NONE); 8], count: 0 };
+        let (mut groups, mut count) = ([(0, Need::NONE); 8], 0);
         while bytes != 0 {
             let need = each[bytes.trailing_zeros() as usize];
-            let alike = (0..8).filter(|&byte| bytes & 1 << byte != 0 && each[byte] == need);
-            let alike: Bytes = alike.map(|byte| 1 << byte).sum();
-            taken.groups[taken.count] = (alike, need);
-            taken.count += 1;
+            let alike: Bytes = bytes_of(bytes).filter(|&byte| each[byte] == need).map(|byte| 1 << byte).sum();
+            groups[count] = (alike, need);
+            count += 1;
             bytes &= !alike;
         }
-        taken
+        Taken::Several(groups, count)
     }
 
     fn bytes(&self) -> Bytes {
@@ -216,8 +243,25 @@ impl Taken {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
-        self.groups.iter().take(self.count).copied()
+        let (one, several) = match self {
+            Taken::None => (None, &[][..]),
+            Taken::One(bytes, need) => (Some((*bytes, *need)), &[][..]),
+            Taken::Several(groups, count) => (None, &groups[..*count]),
+        };
+        one.into_iter().chain(several.iter().copied())
     }
+}
+
+/// The bytes of a set, by their numbers.
+#[inline]
+fn bytes_of(mut bytes: Bytes) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let byte = bytes.trailing_zeros() as usize;
+        (bytes != 0).then(|| {
+            bytes &= bytes - 1;
+            byte
+        })
+    })
 }
 
 /// The bit of a slot in a set of slots; temporaries have none.
@@ -229,15 +273,28 @@ pub const fn slot_bit(reg: Reg) -> u64 {
     }
 }
 
-/// The slot of a bit.
-pub const fn slot_of_bit(bit: u32) -> Reg {
-    Reg(if bit < 32 { bit as u8 } else { bit as u8 + 32 })
+/// The slot of the lowest bit.
+pub const fn first_slot(set: u64) -> Reg {
+    let bit = set.trailing_zeros() as u8;
+    Reg(if bit < 32 { bit } else { bit + 32 })
+}
+
+/// The slots of a set.
+pub fn slots_of(mut set: u64) -> impl Iterator<Item = Reg> {
+    std::iter::from_fn(move || {
+        let slot = first_slot(set);
+        (set != 0).then(|| {
+            set &= set - 1;
+            slot
+        })
+    })
 }
 
 impl Pending {
     pub fn new() -> Pending {
         Pending {
             slots: Box::new([Slot::NONE; SLOTS]),
+            mixed: Box::new([[Need::NONE; 8]; SLOTS]),
             wanted: 0,
             pages: NumberMap::default(),
             store: Vec::new(),
@@ -262,40 +319,49 @@ impl Pending {
     }
 
     pub fn need_slot(&mut self, reg: Reg, bytes: Bytes, need: Need) {
-        if bytes == 0 || is_no_dependence(reg) {
-            return;
+        if bytes != 0 && !is_no_dependence(reg) {
+            self.add_slot(reg, bytes, need);
         }
-        let slot = &mut self.slots[reg.index()];
-        slot.add(bytes, need);
+    }
+
+    /// The same of a slot that can be a dependence, and at least one byte.
+    #[inline]
+    pub fn add_slot(&mut self, reg: Reg, bytes: Bytes, need: Need) {
+        let (slot, each) = (&mut self.slots[reg.index()], &mut self.mixed[reg.index()]);
+        slot.add(bytes, need, each);
         self.wanted |= slot_bit(reg);
     }
 
     /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
     #[inline]
     pub fn take_slot(&mut self, reg: Reg) -> Taken {
-        let taken = self.slots[reg.index()].take();
         self.wanted &= !slot_bit(reg);
-        taken
+        self.slots[reg.index()].take(&self.mixed[reg.index()])
     }
 
-    /// The same, without a list of them.
+    /// The needed bytes of some slots, if they are the same of all and are all needed for the same reason.
     #[inline]
-    pub fn take_slot_each(&mut self, reg: Reg, mut each: impl FnMut(Bytes, Need)) {
-        self.wanted &= !slot_bit(reg);
-        let slot = &mut self.slots[reg.index()];
-        if slot.is_mixed {
-            slot.take().iter().for_each(|(bytes, need)| each(bytes, need));
-        } else if slot.bytes != 0 {
-            each(std::mem::take(&mut slot.bytes), slot.need);
+    pub fn take_alike(&mut self, slots: u64) -> Option<(Bytes, Need)> {
+        let first = self.slots[first_slot(slots).index()];
+        let is_same = |reg: Reg| {
+            let slot = &self.slots[reg.index()];
+            slot.bytes == first.bytes && slot.need == first.need && !slot.is_mixed
+        };
+        if first.is_mixed || !slots_of(slots & (slots - 1)).all(is_same) {
+            return None;
         }
+        slots_of(slots).for_each(|reg| self.slots[reg.index()].bytes = 0);
+        self.wanted &= !slots;
+        Some((first.bytes, first.need))
     }
 
     /// Up to 8 bytes of memory are needed: those of the set.
+    #[inline]
     pub fn need_bytes(&mut self, address: u64, bytes: Bytes, need: Need) {
         let offset = (address % PAGE) as usize;
         if offset + 8 > PAGE as usize {
-            let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
-            return each.for_each(|byte| self.need_memory(address.wrapping_add(byte), need));
+            return bytes_of(bytes)
+                .for_each(|byte| self.need_memory(address.wrapping_add(byte as u64), need));
         }
         let index = self.page_made(address / PAGE);
         let Some(page) = self.store.get_mut(index as usize) else { return };
@@ -303,24 +369,32 @@ impl Pending {
     }
 
     /// The needs of up to 8 bytes of memory, which are no more.
+    #[inline]
     pub fn take_bytes(&mut self, address: u64, length: u64) -> Taken {
         let offset = (address % PAGE) as usize;
-        let (mut bytes, mut each) = (0, [Need::NONE; 8]);
         if offset + length as usize > PAGE as usize {
-            for (byte, place) in (0..length).zip(&mut each) {
-                if let Some(need) = self.take_memory(address.wrapping_add(byte)) {
-                    *place = need;
-                    bytes |= 1 << byte;
-                }
-            }
-            return Taken::grouped(bytes, &each);
+            return self.take_across(address, length);
         }
-        let Some(index) = self.page_index(address / PAGE) else { return Taken::one(0, Need::NONE) };
-        let Some(page) = self.store.get_mut(index as usize) else { return Taken::one(0, Need::NONE) };
+        let Some(index) = self.page_index(address / PAGE) else { return Taken::None };
+        let Some(page) = self.store.get_mut(index as usize) else { return Taken::None };
         let taken = page.take_some(offset, length as u32);
-        self.memory_count -= u64::from(taken.bytes().count_ones());
-        self.drop_if_empty(index);
+        if !matches!(taken, Taken::None) {
+            self.memory_count -= u64::from(taken.bytes().count_ones());
+            self.drop_if_empty(index);
+        }
         taken
+    }
+
+    /// The same where they are on two pages.
+    fn take_across(&mut self, address: u64, length: u64) -> Taken {
+        let (mut bytes, mut each) = (0, [Need::NONE; 8]);
+        for (byte, place) in (0..length).zip(&mut each) {
+            if let Some(need) = self.take_memory(address.wrapping_add(byte)) {
+                *place = need;
+                bytes |= 1 << byte;
+            }
+        }
+        if bytes == 0 { Taken::None } else { Taken::grouped(bytes, &each) }
     }
 
     /// Whether some byte from `start` up to `end` is needed. It may say yes for no reason where they are many pages.
@@ -398,7 +472,7 @@ impl Pending {
     /// The nearest need of a byte of a slot, which stays.
     pub fn need_of_slot(&self, reg: Reg) -> Option<Need> {
         let mut slot = self.slots[reg.index()];
-        slot.take().iter().map(|(_, need)| need).reduce(Need::joined)
+        slot.take(&self.mixed[reg.index()]).iter().map(|(_, need)| need).reduce(Need::joined)
     }
 
     pub fn need_place(&mut self, place: Place, need: Need) {
@@ -464,6 +538,7 @@ impl Pending {
         self.places.iter().map(|(place, need)| (*place, *need))
     }
 
+    #[inline]
     fn page_index(&mut self, number: u64) -> Option<u32> {
         let place = &mut self.recent[number as usize % RECENT];
         if place.0 != number {
@@ -478,10 +553,13 @@ impl Pending {
         self.store.get(index as usize).map(|page| &**page)
     }
 
+    #[inline]
     fn page_made(&mut self, number: u64) -> u32 {
-        if let Some(index) = self.page_index(number) {
-            return index;
-        }
+        self.page_index(number).unwrap_or_else(|| self.make_page(number))
+    }
+
+    #[cold]
+    fn make_page(&mut self, number: u64) -> u32 {
         let index = self.free.pop().unwrap_or(self.store.len() as u32);
         match self.store.get_mut(index as usize) {
             Some(page) => page.number = number,
@@ -494,7 +572,7 @@ impl Pending {
 }
 
 /// Registers whose values are no dependences: the stack pointer, and what threads' variables are found by.
-fn is_no_dependence(reg: Reg) -> bool {
+pub fn is_no_dependence(reg: Reg) -> bool {
     matches!(reg, Reg::RSP | Reg::ZERO | Reg::FS_BASE | Reg::GS_BASE)
 }
 

@@ -3,12 +3,12 @@
 //! A pass meets the same instructions again and again, and nearly always the same bytes of the same results are needed. So
 //! the ops are followed once, through the temporaries, and what is left is a list of slots and of bytes of memory.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::cell::OnceCell;
 
 use lift::{Address, Bytes, Op, Reg, SLOTS, Value, low};
 
 use super::need::Use;
+use super::pending::slots_of;
 
 const WHOLE: Bytes = 0xff;
 
@@ -16,6 +16,8 @@ const WHOLE: Bytes = 0xff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     Slot(Reg),
+    /// Several at once, as a set; see [`slots_of`].
+    Slots(u64),
     /// What the op of this number stores: eight bytes of it, from this byte on.
     Store {
         op: u8,
@@ -23,26 +25,36 @@ pub enum Output {
     },
 }
 
-/// Some bytes of a result, as one word, for the same reason as [`Need`](super::need::Need).
+/// Some bytes of a result, as words, for the same reason as [`Need`](super::need::Need).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish(u32);
+pub struct Wish {
+    slots: u64,
+    rest: u32,
+}
 
 impl Wish {
+    #[inline]
     pub fn new(output: Output, bytes: Bytes) -> Wish {
-        let (is_store, what, first) = match output {
-            Output::Slot(reg) => (0, reg.0, 0),
-            Output::Store { op, first } => (1, op, first),
+        let (slots, kind, what, first) = match output {
+            Output::Slots(slots) => (slots, 0, 0, 0),
+            Output::Slot(reg) => (0, 1, reg.0, 0),
+            Output::Store { op, first } => (0, 2, op, first),
         };
-        Wish(is_store << 24 | u32::from(first) << 16 | u32::from(what) << 8 | u32::from(bytes))
+        Wish { slots, rest: u32::from_le_bytes([bytes, what, first, kind]) }
     }
 
+    #[inline]
     pub fn output(self) -> Output {
-        let [_, what, first, is_store] = self.0.to_le_bytes();
-        if is_store == 0 { Output::Slot(Reg(what)) } else { Output::Store { op: what, first } }
+        let [_, what, first, kind] = self.rest.to_le_bytes();
+        match kind {
+            0 => Output::Slots(self.slots),
+            1 => Output::Slot(Reg(what)),
+            _ => Output::Store { op: what, first },
+        }
     }
 
     pub fn bytes(self) -> Bytes {
-        self.0 as Bytes
+        self.rest as Bytes
     }
 }
 
@@ -65,25 +77,29 @@ pub struct Read {
     pub how: Use,
 }
 
-/// What was asked before of one instruction.
+/// What was asked before of one instruction, the first question first: nearly always there is no other.
 #[derive(Default)]
 pub struct Transfers {
-    known: RefCell<Vec<(Asked, Rc<Transfer>)>>,
+    first: OnceCell<Known>,
 }
 
-/// Some bytes of a result, with the sides that conditional moves chose.
-type Asked = (Wish, u8);
+struct Known {
+    wish: Wish,
+    /// Which sides conditional moves chose, a bit each.
+    outcome: u8,
+    transfer: Transfer,
+    next: OnceCell<Box<Known>>,
+}
 
 impl Transfers {
-    /// `outcome` says which sides conditional moves chose, a bit each.
-    pub fn get(&self, ops: &[Op], places: &[u8], wish: Wish, outcome: u8) -> Rc<Transfer> {
-        let asked = (wish, outcome);
-        if let Some((_, known)) = self.known.borrow().iter().find(|(known, _)| *known == asked) {
-            return known.clone();
+    #[inline]
+    pub fn get(&self, wish: Wish, outcome: u8, trace: impl Fn(Wish, u8) -> Transfer) -> &Transfer {
+        let make = || Known { wish, outcome, transfer: trace(wish, outcome), next: OnceCell::new() };
+        let mut known = self.first.get_or_init(make);
+        while known.wish != wish || known.outcome != outcome {
+            known = known.next.get_or_init(|| Box::new(make()));
         }
-        let made = Rc::new(trace(ops, places, wish.output(), wish.bytes(), outcome));
-        self.known.borrow_mut().push((asked, made.clone()));
-        made
+        &known.transfer
     }
 }
 
@@ -104,11 +120,18 @@ struct Wanted {
     transfer: Transfer,
 }
 
-fn trace(ops: &[Op], places: &[u8], output: Output, bytes: Bytes, outcome: u8) -> Transfer {
+/// Follows the ops of an instruction back from some bytes of a result. `places` says where the words of each op are.
+pub fn trace(ops: &[Op], places: &[u8], wish: Wish, outcome: u8) -> Transfer {
+    let bytes = wish.bytes();
     let mut wanted = Wanted { slots: [[0; 3]; SLOTS], transfer: Transfer::default() };
     let mut end = ops.len();
-    match output {
+    match wish.output() {
         Output::Slot(reg) => wanted.slots[reg.index()][Use::Value as usize] = bytes,
+        Output::Slots(set) => {
+            for reg in slots_of(set) {
+                wanted.slots[reg.index()][Use::Value as usize] = bytes;
+            }
+        }
         Output::Store { op, first } => {
             end = usize::from(op);
             match ops.get(end) {
@@ -227,7 +250,7 @@ mod tests {
     fn a_register_that_is_loaded_through_itself_is_an_address_before() {
         let address = Address::register(Reg::RAX);
         let ops = [Op::Load { size: Size::B8, dst: Reg::RAX, address }];
-        let transfer = Transfers::default().get(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), 1), 0);
+        let transfer = trace(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), 1), 0);
         assert_eq!(transfer.slots, [(Reg::RAX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 1, how: Use::Value }]);
     }
@@ -241,7 +264,7 @@ mod tests {
             Op::Store { size: Size::B4, src: temp.into(), address },
         ];
         let output = Output::Store { op: 2, first: 0 };
-        let transfer = Transfers::default().get(&ops, &[0, 1, 0], Wish::new(output, 0b10), 0);
+        let transfer = trace(&ops, &[0, 1, 0], Wish::new(output, 0b10), 0);
         assert_eq!(transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
     }
@@ -251,8 +274,7 @@ mod tests {
         let (condition, size) = (Reg::temp(0), Size::B8);
         let ops = [Op::Select { size, dst: Reg::RAX, condition, yes: Reg::RBX, no: Reg::RCX }];
         for (outcome, side) in [(0, Reg::RCX), (1, Reg::RBX)] {
-            let transfer =
-                Transfers::default().get(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), WHOLE), outcome);
+            let transfer = trace(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), WHOLE), outcome);
             assert_eq!(transfer.slots, [(side, WHOLE, Use::Value)]);
         }
     }
