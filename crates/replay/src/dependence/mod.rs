@@ -7,6 +7,7 @@ mod contexts;
 mod frames;
 mod need;
 mod ops;
+mod page;
 mod pending;
 mod potential;
 mod several;

@@ -7,123 +7,7 @@ use lift::{Bytes, Reg, SLOTS};
 use linux::Place;
 
 use super::need::Need;
-
-const PAGE: u64 = 4096;
-
-/// The needs of one page, byte by byte.
-struct Page {
-    number: u64,
-    count: u32,
-    present: [u64; PAGE as usize / 64],
-    needs: [Need; PAGE as usize],
-}
-
-impl Page {
-    fn new(number: u64) -> Box<Page> {
-        Box::new(Page { number, count: 0, present: [0; 64], needs: [Need::NONE; PAGE as usize] })
-    }
-
-    /// Whether the byte was not needed before.
-    #[inline]
-    fn add(&mut self, offset: usize, need: Need) -> bool {
-        let bit = 1u64 << (offset % 64);
-        let word = &mut self.present[offset / 64];
-        let is_new = *word & bit == 0;
-        let place = &mut self.needs[offset];
-        *place = if is_new { need } else { place.joined(need) };
-        *word |= bit;
-        self.count += u32::from(is_new);
-        is_new
-    }
-
-    /// Adds up to 8 bytes, none of which is on another page; how many were not needed before.
-    #[inline]
-    fn add_some(&mut self, offset: usize, bytes: Bytes, need: Need) -> u32 {
-        let shift = offset % 64;
-        let bits = u64::from(bytes) << shift;
-        let word = &mut self.present[offset / 64];
-        if shift <= 56 && *word & bits == 0 {
-            *word |= bits;
-            self.fill(offset, bytes, need);
-            self.count += bytes.count_ones();
-            return bytes.count_ones();
-        }
-        if shift <= 56 && *word & bits == bits {
-            // Most variables are used more than once before they are set.
-            if let Some(known) = self.alike(offset, bytes) {
-                let joined = known.joined(need);
-                if joined != known {
-                    self.fill(offset, bytes, joined);
-                }
-                return 0;
-            }
-        }
-        let each = (0..8).filter(|byte| bytes & 1 << byte != 0);
-        each.map(|byte| u32::from(self.add(offset + byte, need))).sum()
-    }
-
-    /// Sets some of 8 bytes, all the same.
-    #[inline]
-    fn fill(&mut self, offset: usize, bytes: Bytes, need: Need) {
-        match bytes {
-            0xff => self.needs[offset..offset + 8].copy_from_slice(&[need; 8]),
-            0x0f => self.needs[offset..offset + 4].copy_from_slice(&[need; 4]),
-            _ => bytes_of(bytes).for_each(|byte| self.needs[offset + byte] = need),
-        }
-    }
-
-    /// The need of some of 8 bytes, if it is the same of all.
-    #[inline]
-    fn alike(&self, offset: usize, bytes: Bytes) -> Option<Need> {
-        let first = self.needs[offset + bytes.trailing_zeros() as usize];
-        let is_same = match bytes {
-            0xff => self.needs[offset..offset + 8] == [first; 8],
-            0x0f => self.needs[offset..offset + 4] == [first; 4],
-            _ => bytes_of(bytes).all(|byte| self.needs[offset + byte] == first),
-        };
-        is_same.then_some(first)
-    }
-
-    /// Takes those of up to 8 bytes that are needed, none of which is on another page.
-    #[inline]
-    fn take_some(&mut self, offset: usize, length: u32) -> Taken {
-        let shift = offset % 64;
-        let all = (0xffu16 >> (8 - length)) as Bytes;
-        let word = &mut self.present[offset / 64];
-        let mut bytes = (*word >> shift) as Bytes & all;
-        *word &= !(u64::from(all) << shift);
-        if shift > 56
-            && let Some(next) = self.present.get_mut(offset / 64 + 1)
-        {
-            bytes |= (*next << (64 - shift)) as Bytes & all;
-            *next &= !(u64::from(all) >> (64 - shift));
-        }
-        if bytes == 0 {
-            return Taken::None;
-        }
-        self.count -= bytes.count_ones();
-        match self.alike(offset, bytes) {
-            Some(need) => Taken::One(bytes, need),
-            None => {
-                let mut each = [Need::NONE; 8];
-                bytes_of(bytes).for_each(|byte| each[byte] = self.needs[offset + byte]);
-                Taken::grouped(bytes, &each)
-            }
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, offset: usize) -> Option<Need> {
-        let bit = 1u64 << (offset % 64);
-        let word = &mut self.present[offset / 64];
-        if *word & bit == 0 {
-            return None;
-        }
-        *word &= !bit;
-        self.count -= 1;
-        Some(self.needs[offset])
-    }
-}
+use super::page::{PAGE, Page, bytes_of};
 
 /// Page numbers are their own hash, spread a little.
 #[derive(Default)]
@@ -225,8 +109,8 @@ pub enum Taken {
 }
 
 impl Taken {
-    #[cold]
-    fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
+    /// Each of the bytes has its own.
+    pub fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
         let (mut groups, mut count) = ([(0, Need::NONE); 8], 0);
         while bytes != 0 {
             let need = each[bytes.trailing_zeros() as usize];
@@ -235,7 +119,11 @@ impl Taken {
             count += 1;
             bytes &= !alike;
         }
-        Taken::Several(groups, count)
+        match count {
+            0 => Taken::None,
+            1 => Taken::One(groups[0].0, groups[0].1),
+            _ => Taken::Several(groups, count),
+        }
     }
 
     fn bytes(&self) -> Bytes {
@@ -250,18 +138,6 @@ impl Taken {
         };
         one.into_iter().chain(several.iter().copied())
     }
-}
-
-/// The bytes of a set, by their numbers.
-#[inline]
-fn bytes_of(mut bytes: Bytes) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let byte = bytes.trailing_zeros() as usize;
-        (bytes != 0).then(|| {
-            bytes &= bytes - 1;
-            byte
-        })
-    })
 }
 
 /// The bit of a slot in a set of slots; temporaries have none.
@@ -365,7 +241,7 @@ impl Pending {
         }
         let index = self.page_made(address / PAGE);
         let Some(page) = self.store.get_mut(index as usize) else { return };
-        self.memory_count += u64::from(page.add_some(offset, bytes, need));
+        self.memory_count += u64::from(page.add(offset, bytes, need));
     }
 
     /// The needs of up to 8 bytes of memory, which are no more.
@@ -377,7 +253,7 @@ impl Pending {
         }
         let Some(index) = self.page_index(address / PAGE) else { return Taken::None };
         let Some(page) = self.store.get_mut(index as usize) else { return Taken::None };
-        let taken = page.take_some(offset, length as u32);
+        let taken = page.take_some(offset, length as usize);
         if !matches!(taken, Taken::None) {
             self.memory_count -= u64::from(taken.bytes().count_ones());
             self.drop_if_empty(index);
@@ -394,7 +270,7 @@ impl Pending {
                 bytes |= 1 << byte;
             }
         }
-        if bytes == 0 { Taken::None } else { Taken::grouped(bytes, &each) }
+        Taken::grouped(bytes, &each)
     }
 
     /// Whether some byte from `start` up to `end` is needed. It may say yes for no reason where they are many pages.
@@ -419,8 +295,7 @@ impl Pending {
     pub fn need_memory(&mut self, address: u64, need: Need) {
         let index = self.page_made(address / PAGE);
         if let Some(page) = self.store.get_mut(index as usize) {
-            let added = page.add((address % PAGE) as usize, need);
-            self.memory_count += u64::from(added);
+            self.memory_count += u64::from(page.add((address % PAGE) as usize, 1, need));
         }
     }
 
@@ -464,9 +339,7 @@ impl Pending {
 
     /// The need of a byte of memory, which stays.
     pub fn need_of_memory(&mut self, address: u64) -> Option<Need> {
-        let offset = (address % PAGE) as usize;
-        let page = self.page(address / PAGE)?;
-        (page.present[offset / 64] >> (offset % 64) & 1 != 0).then(|| page.needs[offset])
+        self.page(address / PAGE)?.need((address % PAGE) as usize)
     }
 
     /// The nearest need of a byte of a slot, which stays.
@@ -526,11 +399,7 @@ impl Pending {
     /// All bytes of memory that are needed, in order.
     pub fn memory(&mut self) -> Vec<(u64, Need)> {
         let all = self.memory_within(0, u64::MAX);
-        let need = |pending: &mut Pending, address: u64| {
-            let page = pending.page(address / PAGE)?;
-            Some((address, page.needs[(address % PAGE) as usize]))
-        };
-        all.into_iter().filter_map(|address| need(self, address)).collect()
+        all.into_iter().filter_map(|address| Some((address, self.need_of_memory(address)?))).collect()
     }
 
     /// All other bytes that are needed outside of registers, in order.
