@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lift::{Op, Reg, Value};
+use lift::{Op, Reg};
 use linux::{Place, Process, SystemCall};
 use machine::{Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
@@ -16,12 +16,12 @@ use super::code::{BlockCode, Code, Ending, FunctionId, StmtId};
 use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
-use super::ops::Served;
+use super::ops::{Around, Served};
 use super::pending::Pending;
 use super::potential::Potential;
 use super::slice::{Share, Slice, Source};
 use super::step::{Cell, Follow, Made, Step, Watch};
-use super::transfer::{Output, Wish};
+use super::stretch::Stretch;
 use crate::Segment;
 use crate::events::sets_stack_anew;
 
@@ -197,83 +197,94 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if let Some(slot) = slot {
             self.end_uninitialised(slot);
         }
-        self.take_over(left, pass, code, ending);
+        let called = self.take_over(left, ending);
         let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
-        if omitted.is_none() && self.can_skip(pass, code, ending, call) {
+        let operand = called.or_else(|| self.decide(ending, omitted));
+        if operand.is_none() && call.is_none() && self.has_no_part(code) {
             if !code.is_uniform {
                 self.frames.skip_to(begin.stmt);
             }
         } else {
-            self.decide(pass, code, ending, omitted);
-            self.instructions(pass, code, call);
+            self.instructions(&Around { pass, code }, operand, call);
         }
         self.frames.passed(begin.address);
         self.next = begin.address;
     }
 
-    fn instructions(&mut self, pass: &Pass<'_>, code: &BlockCode, call: Option<&SystemCall>) {
-        let first = pass.instructions().start;
-        let Some(ran) = code.instructions.get(pass.instructions()) else { return };
-        let skipped = ran.first().map_or(0, |instruction| instruction.first_word);
+    /// Nothing that the block writes can be needed.
+    fn has_no_part(&self, code: &BlockCode) -> bool {
+        code.writes & self.pending.wanted_slots() == 0 && !(code.stores && self.pending.has_memory())
+    }
+
+    /// `operand` says why it is needed what the last instruction decides by, or calls.
+    fn instructions(&mut self, around: &Around<'_, '_>, operand: Option<Need>, call: Option<&SystemCall>) {
+        let (pass, code) = (around.pass, around.code);
+        let ran = pass.instructions();
+        if ran.len() == code.instructions.len() {
+            self.stretches(&code.stretches, around, operand, call);
+        } else if let Some(stretches) = code.singly(pass).get(ran) {
+            self.stretches(stretches, around, operand, call);
+        }
+    }
+
+    fn stretches(
+        &mut self,
+        stretches: &[Stretch],
+        around: &Around<'_, '_>,
+        mut operand: Option<Need>,
+        call: Option<&SystemCall>,
+    ) {
         let mut stmt = StmtId::NONE;
-        for (index, known) in ran.iter().enumerate().rev() {
-            if known.stmt != stmt {
+        for stretch in stretches.iter().rev() {
+            if stretch.stmt != stmt {
                 if stmt != StmtId::NONE {
                     self.frames.passed(u64::MAX);
-                    self.frames.visit(known.stmt, known.address);
+                    self.frames.visit(stretch.stmt, stretch.last_address);
                     self.repeated = None;
                 }
-                stmt = known.stmt;
+                stmt = stretch.stmt;
             }
-            let concerns = known.writes & self.pending.wanted_slots() != 0 || known.stores;
-            if !concerns {
+            let operand = operand.take();
+            if operand.is_none() && stretch.writes & self.pending.wanted_slots() == 0 && !stretch.stores {
                 continue;
             }
-            self.now.time = Time(pass.time.0 + index as u64);
-            self.now.address = known.address;
-            self.now.block = known.block;
-            self.now.is_transit = known.is_transit;
-            let ops = pass.ops(first + index);
-            if let Some(call) = call.filter(|_| ops.last() == Some(&Op::Syscall)) {
-                self.system_call(call);
+            let words = around.words(stretch);
+            if stretch.is_special {
+                self.special_stretch(stretch, around, words, call);
+            } else if stretch.is_whole(words) {
+                self.stretch(stretch, around, words, operand);
+            } else {
+                self.singly(stretch, around, operand);
             }
-            let words = pass.words().get(usize::from(known.first_word - skipped)..).unwrap_or_default();
-            self.instruction(ops, words, known);
         }
     }
 
-    fn can_skip(
+    /// A stretch whose instructions read what others have stored.
+    #[cold]
+    fn singly(&mut self, stretch: &Stretch, around: &Around<'_, '_>, mut operand: Option<Need>) {
+        let singly = around.code.singly(around.pass).get(stretch.instructions.clone()).unwrap_or_default();
+        for single in singly.iter().rev() {
+            self.stretch(single, around, around.words(single), operand.take());
+        }
+    }
+
+    fn special_stretch(
         &mut self,
-        pass: &Pass<'_>,
-        code: &BlockCode,
-        ending: Ending,
+        stretch: &Stretch,
+        around: &Around<'_, '_>,
+        words: &[u64],
         call: Option<&SystemCall>,
-    ) -> bool {
-        let decides = match ending {
-            Ending::Branch | Ending::IndirectJump => {
-                self.frames.top().is_some_and(|frame| !frame.awaiting.is_empty())
-            }
-            _ => false,
-        };
-        !decides
-            && call.is_none()
-            && code.writes & self.pending.wanted_slots() == 0
-            && !(code.stores && self.touches(pass, code))
-    }
-
-    /// Whether something that a block stores may be needed.
-    fn touches(&mut self, pass: &Pass<'_>, code: &BlockCode) -> bool {
-        if code.has_string || pass.instructions().start != 0 {
-            return true;
+    ) {
+        around.put(&mut self.now, stretch, 0);
+        let ops = around.pass.ops(stretch.instructions.start);
+        if ops.last() != Some(&Op::Syscall) {
+            let known = around.code.instructions.get(stretch.instructions.start);
+            return known.into_iter().for_each(|known| self.special(ops, words, &known.places));
         }
-        if !self.pending.has_memory() {
-            return false;
+        if let Some(call) = call {
+            self.system_call(call);
         }
-        let words = pass.words();
-        // What did not run has no words.
-        let mut at =
-            code.stored.iter().map_while(|(word, length)| Some((*words.get(usize::from(*word))?, *length)));
-        at.any(|(address, length)| self.pending.needs_memory(address, u64::from(length)))
+        self.stretch(stretch, around, words, None);
     }
 
     pub(super) fn follows_control(&self) -> bool {
@@ -320,8 +331,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
     }
 
-    /// What a function left open when it began is the business of the call, or the jump, that led there.
-    fn take_over(&mut self, left: Left, pass: &Pass<'_>, code: &BlockCode, ending: Ending) {
+    /// What a function left open when it began is the business of the call, or the jump, that led there. Says why it is needed
+    /// what was called.
+    fn take_over(&mut self, left: Left, ending: Ending) -> Option<Need> {
         if let (Some(need), Some(function)) = (left.result, left.function) {
             let passed = self.contribute(need, Made::Register(Reg::RAX));
             let arguments = self.code.function(function).allocator.unwrap_or(0);
@@ -329,49 +341,27 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 self.need_slot(reg, 0xff, passed);
             }
         }
-        let Some(need) = left.control else { return };
-        let passed = self.contribute(need, Made::Call);
-        if ending == Ending::Call {
-            self.need_operand(pass, code, self.used_as(passed, Use::Control));
-        }
+        let passed = self.contribute(left.control?, Made::Call);
+        (ending == Ending::Call).then(|| self.used_as(passed, Use::Control))
     }
 
-    /// A branch that decided about something in the slice is in it as well.
-    fn decide(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, omitted: Option<Need>) {
+    /// A branch that decided about something in the slice is in it as well. Says why it is needed what it decided by.
+    fn decide(&mut self, ending: Ending, omitted: Option<Need>) -> Option<Need> {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
-            return;
+            return None;
         }
         let decided = self.decided();
         self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
-        let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
-        let passed = self.used_as(passed, Use::Control);
-        self.need_operand(pass, code, passed);
-    }
-
-    /// What the last instruction decides by, or calls, is needed.
-    fn need_operand(&mut self, pass: &Pass<'_>, code: &BlockCode, need: Need) {
-        let index = pass.instructions().end.saturating_sub(1);
-        let Some(known) = code.instructions.get(index) else { return };
-        let ops = pass.ops(index);
-        let (operand, bytes) = match ops.last() {
-            Some(Op::Branch { condition, .. }) => (*condition, 1),
-            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
-                (*target, 0xff)
-            }
-            _ => return,
-        };
-        let skipped = code.instructions.get(pass.instructions().start).map_or(0, |first| first.first_word);
-        let words = pass.words().get(usize::from(known.first_word - skipped)..).unwrap_or_default();
-        let transfer = known.transfer(ops, Wish::new(Output::Slot(operand), bytes), 0);
-        self.apply(transfer, words, need);
+        let passed = decided.into_iter().chain(omitted).reduce(Need::joined)?;
+        Some(self.used_as(passed, Use::Control))
     }
 
     /// What in the slice waits for the branch at hand.
     fn decided(&mut self) -> Option<Need> {
         let address = self.now.address;
-        let frame = self.frames.top()?;
+        let frame = self.frames.top().filter(|frame| !frame.awaiting.is_empty())?;
         let function = self.code.function(frame.function);
         let flow = function.flow.as_ref()?;
         let mut resolved: Option<Need> = None;
@@ -411,6 +401,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// The statement instance at hand made something that is needed: it is in the slice, and what it used for that is
     /// needed as the result says.
     pub(super) fn contribute(&mut self, need: Need, made: Made) -> Need {
+        self.contribute_since(need, made, self.now.time)
+    }
+
+    /// The same where it has been at it since an earlier time.
+    pub(super) fn contribute_since(&mut self, need: Need, made: Made, since: Time) -> Need {
         if self.now.is_transit && matches!(made, Made::Register(_) | Made::Memory { .. }) {
             return need;
         }
@@ -420,9 +415,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             && repeated.block == now.block
             && !matches!(made, Made::Decision | Made::Call)
         {
-            if let Some(Some(share)) = self.shares.get_mut(repeated.stmt.0 as usize) {
-                share.first = now.time;
-            }
+            self.worked(repeated.stmt, since, now.time);
             return repeated.passed;
         }
         let Some(instance) = self.frames.instance() else { return need };
@@ -434,7 +427,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if stmt != StmtId::NONE {
             let share = share_of(&mut self.shares, stmt, now.time);
             share.count(passed, instance);
-            share.first = now.time;
+            (share.first, share.last) = (share.first.min(since), share.last.max(now.time));
             share.decisions += u64::from(made == Made::Decision && now.in_scope);
         }
         if W::WATCHES && need.user() != maker {
@@ -459,6 +452,20 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.repeated = Some(Repeated { need, stmt, block: now.block, passed });
         }
         passed
+    }
+
+    /// A statement that is in the slice has done something for it.
+    fn worked(&mut self, stmt: StmtId, first: Time, last: Time) {
+        if let Some(Some(share)) = self.shares.get_mut(stmt.0 as usize) {
+            (share.first, share.last) = (share.first.min(first), share.last.max(last));
+        }
+    }
+
+    /// What the statement at hand decided by, it worked out since then.
+    pub(super) fn worked_since(&mut self, time: Time) {
+        if let Some(stmt) = self.frames.instance().map(|instance| instance.stmt) {
+            self.worked(stmt, time, time);
+        }
     }
 
     /// The need of what the code at hand uses so.

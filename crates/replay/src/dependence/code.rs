@@ -1,5 +1,6 @@
 //! What a pass over a run asks of code, worked out once a block: functions, statements, and what can be passed over.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,9 +9,9 @@ use lift::{Address, Decoded, Op, Reg, Value};
 use machine::{Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
-use super::need::Use;
-use super::pending::{NumberMap, is_no_dependence, slot_bit};
-use super::transfer::{self, Output, Transfer, Transfers, Wish};
+use super::pending::{NumberMap, slot_bit};
+use super::stretch::{Stretch, stretches};
+use super::transfer;
 use crate::flow::{Flow, FunctionFlow};
 
 /// A statement, by its number in [`Code`].
@@ -48,10 +49,10 @@ pub struct BlockCode {
     pub writes: u64,
     /// Whether some instruction writes memory.
     pub stores: bool,
-    /// The words with the addresses of what it stores, each with how many bytes; no more is needed unless a string is stored.
-    pub stored: Box<[(u16, u8)]>,
-    /// Some instruction accesses more than one place at a time.
-    pub has_string: bool,
+    /// The instructions of statements.
+    pub stretches: Box<[Stretch]>,
+    /// The same, each instruction for itself; made when it is asked for.
+    singly: OnceCell<Box<[Stretch]>>,
     /// The statement of the first instruction, and whether that of all others is the same.
     pub first: StmtId,
     pub is_uniform: bool,
@@ -65,68 +66,25 @@ pub struct InstructionCode {
     pub stmt: StmtId,
     /// In the function's graph.
     pub block: Option<BlockId>,
-    /// Where its words are among those of the block.
+    /// Where its words are among those of the block, and how many.
     pub first_word: u16,
+    pub words: u8,
     /// It writes memory.
     pub stores: bool,
-    pub has_string: bool,
+    /// It goes over many places at once, or asks the kernel.
+    pub is_special: bool,
     /// It saves or restores a register: a copy that is no step of the program.
     pub is_transit: bool,
-    pub has_select: bool,
-    /// The function's frame pointer is none that it uses.
+    /// rbp is the frame pointer of its function.
     pub has_frame_pointer: bool,
-    /// What it stores, in pieces.
-    pub stored: Box<[Stored]>,
     /// For each op, where its words are among those of the instruction.
     pub places: Box<[u8]>,
-    transfers: Transfers,
 }
 
-/// Up to eight bytes that an instruction stores.
-#[derive(Clone, Copy)]
-pub struct Stored {
-    /// The number of the op.
-    pub op: u8,
-    /// The first byte of what the op stores.
-    pub first: u8,
-    pub length: u8,
-    /// The word with the op's address.
-    pub word: u8,
-}
-
-impl Stored {
-    #[inline]
-    pub fn output(&self) -> Output {
-        Output::Store { op: self.op, first: self.first }
-    }
-
-    /// Where, by the words of the instruction.
-    #[inline]
-    pub fn at(&self, words: &[u64]) -> u64 {
-        words.get(usize::from(self.word)).copied().unwrap_or(0).wrapping_add(u64::from(self.first))
-    }
-}
-
-impl InstructionCode {
-    /// How many bytes an op stores, or eight of sixteen.
-    pub fn stored_length(&self, op: u8) -> u64 {
-        self.stored.iter().find(|stored| stored.op == op).map_or(0, |stored| u64::from(stored.length))
-    }
-
-    /// What some bytes of a result come from; `outcome` says which sides conditional moves chose, a bit each.
-    #[inline]
-    pub fn transfer(&self, ops: &[Op], wish: Wish, outcome: u8) -> &Transfer {
-        self.transfers.get(wish, outcome, |wish, outcome| self.trace(ops, wish, outcome))
-    }
-
-    fn trace(&self, ops: &[Op], wish: Wish, outcome: u8) -> Transfer {
-        let mut transfer = transfer::trace(ops, &self.places, wish, outcome);
-        transfer.slots.retain(|(reg, _, how)| {
-            // What a function saves when it begins is its caller's, who may keep a value there.
-            let is_frame = *reg == Reg::RBP && self.has_frame_pointer && !self.is_transit;
-            !is_frame && !is_no_dependence(*reg) && !(*how == Use::Address && self.is_transit)
-        });
-        transfer
+impl BlockCode {
+    /// Each instruction for itself.
+    pub fn singly(&self, pass: &Pass<'_>) -> &[Stretch] {
+        self.singly.get_or_init(|| stretches(pass, &self.instructions, true))
     }
 }
 
@@ -317,18 +275,16 @@ impl<'p> Code<'p> {
             let (places, own_words) = places_of_words(ops);
             instructions.push(InstructionCode {
                 address,
-                stmt,
                 writes: written_slots(ops),
-                first_word: words,
-                stores: ops.iter().any(writes_memory),
-                has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
-                is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
+                stmt,
                 block,
+                first_word: words,
+                words: own_words,
+                stores: ops.iter().any(writes_memory),
+                is_special: ops.iter().any(is_special),
+                is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 has_frame_pointer: known.has_frame_pointer,
-                stored: stored_pieces(ops, &places),
                 places,
-                has_select: ops.iter().any(|op| matches!(op, Op::Select { .. })),
-                transfers: Transfers::default(),
             });
             words = words.saturating_add(own_words.into());
         }
@@ -338,38 +294,20 @@ impl<'p> Code<'p> {
             pass_results(&mut instructions, pass, entry);
         }
         let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
-        let stored = instructions.iter().flat_map(|instruction| {
-            let word = |stored: &Stored| {
-                (instruction.first_word + u16::from(stored.word), stored.first + stored.length)
-            };
-            instruction.stored.iter().map(word)
-        });
         BlockCode {
             function,
             in_scope: known.in_scope,
             has_frame_pointer: known.has_frame_pointer,
             writes: instructions.iter().fold(0, |set, instruction| set | instruction.writes),
             stores: instructions.iter().any(|instruction| instruction.stores),
-            has_string: instructions.iter().any(|instruction| instruction.has_string),
+            stretches: stretches(pass, &instructions, false),
+            singly: OnceCell::new(),
             is_uniform: instructions.iter().all(|instruction| instruction.stmt == first),
-            stored: stored.collect(),
             first,
             ending,
             instructions: instructions.into(),
         }
     }
-}
-
-fn stored_pieces(ops: &[Op], places: &[u8]) -> Box<[Stored]> {
-    let pieces = |(op, (stores, word)): (u8, (&Op, &u8))| {
-        let piece = |first, length| Stored { op, first, length, word: *word };
-        match stores {
-            Op::Store { size, .. } => vec![piece(0, size.bytes() as u8)],
-            Op::StoreVector { .. } => vec![piece(0, 8), piece(8, 8)],
-            _ => Vec::new(),
-        }
-    };
-    (0..).zip(ops.iter().zip(places)).flat_map(pieces).collect()
 }
 
 /// For each op, where its words are among those of the instruction, and how many these are.
@@ -421,10 +359,11 @@ fn written_slots(ops: &[Op]) -> u64 {
 }
 
 fn writes_memory(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Store { .. } | Op::StoreVector { .. } | Op::String { .. } | Op::Helper { .. } | Op::Syscall
-    )
+    matches!(op, Op::Store { .. } | Op::StoreVector { .. }) || is_special(op)
+}
+
+fn is_special(op: &Op) -> bool {
+    matches!(op, Op::String { .. } | Op::Helper { .. } | Op::Syscall)
 }
 
 /// push and pop of a register, and leave: memory at the stack pointer, which they move, and a register.

@@ -13,6 +13,7 @@ mod potential;
 mod several;
 mod slice;
 mod step;
+mod stretch;
 mod transfer;
 
 pub use ask::Question;

@@ -1,14 +1,16 @@
 //! What the ops of one instruction used to make what is needed.
 
-use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind};
+use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind, Value};
 use linux::{Place, SystemCall};
+use machine::{Pass, Time};
 
-use super::backward::Backward;
-use super::code::InstructionCode;
+use super::backward::{Backward, Now};
+use super::code::BlockCode;
 use super::need::{Need, Use};
-use super::pending::{Taken, first_slot, slot_bit, slots_of};
+use super::pending::{first_slot, slot_bit, slots_of};
 use super::slice::Source;
 use super::step::{Made, Watch};
+use super::stretch::Stretch;
 use super::transfer::{Output, Read, Transfer, Wish};
 
 const WHOLE: Bytes = 0xff;
@@ -17,101 +19,158 @@ const WHOLE: Bytes = 0xff;
 pub(super) struct Served {
     wish: Wish,
     need: Need,
-    /// Where it was stored.
+    /// Where it was stored, and how many bytes were.
     at: u64,
+    length: u8,
+}
+
+/// The block that a stretch is of, as it ran.
+pub(super) struct Around<'a, 't> {
+    pub pass: &'a Pass<'t>,
+    pub code: &'a BlockCode,
+}
+
+impl<'t> Around<'_, 't> {
+    /// The words of a stretch, and those after it.
+    #[inline]
+    pub fn words(&self, stretch: &Stretch) -> &'t [u64] {
+        let ran = self.code.instructions.get(self.pass.instructions().start);
+        let skipped = ran.map_or(0, |first| first.first_word);
+        self.pass.words().get(usize::from(stretch.first_word.wrapping_sub(skipped))..).unwrap_or_default()
+    }
+
+    /// When an instruction of a stretch ran. Of a block that ran in part, all that ran follows on its first.
+    #[inline]
+    pub fn time(&self, stretch: &Stretch, number: u8) -> Time {
+        let index = stretch.instructions.start + usize::from(number);
+        Time(self.pass.time.0 + index.saturating_sub(self.pass.instructions().start) as u64)
+    }
+
+    /// An instruction of a stretch is the one at hand.
+    #[inline]
+    pub fn put(&self, now: &mut Now, stretch: &Stretch, number: u8) {
+        let index = stretch.instructions.start + usize::from(number);
+        now.time = self.time(stretch, number);
+        now.address = self.code.instructions.get(index).map_or(0, |known| known.address);
+        now.block = stretch.block;
+        now.is_transit = stretch.is_transit;
+    }
 }
 
 /// Where the XMM registers are in what fxsave writes.
 const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
-    /// One instruction that may have made something needed.
+    /// A stretch that may have made something needed, and that is to be taken as a whole. `operand` says why it is needed what
+    /// its last instruction decides by, or calls.
     #[inline]
-    pub(super) fn instruction(&mut self, ops: &[Op], words: &[u64], known: &InstructionCode) {
-        if known.has_string {
-            return self.special(ops, words, &known.places);
-        }
-        let slots = known.writes & self.pending.wanted_slots();
-        match *known.stored {
+    pub(super) fn stretch(
+        &mut self,
+        stretch: &Stretch,
+        around: &Around<'_, '_>,
+        words: &[u64],
+        operand: Option<Need>,
+    ) {
+        let slots = stretch.writes & self.pending.wanted_slots();
+        match *stretch.stored {
             [] if slots == 0 => {}
-            [] => match self.pending.take_alike(slots) {
+            [] if !W::WATCHES => match self.pending.take_alike(slots) {
                 Some((bytes, need)) => {
-                    let outcome = outcome_of(ops, words, known);
-                    let served = Served { wish: Wish::new(Output::Slots(slots), bytes), need, at: 0 };
-                    self.serve(&served, ops, words, outcome, known);
+                    let wish = Wish::new(Output::Slots(slots), bytes);
+                    self.serve(&Served { wish, need, at: 0, length: 0 }, stretch, around, words);
                 }
-                None => self.several(ops, words, known),
+                None => self.several(stretch, around, words),
             },
             [stored] if slots == 0 => {
-                let at = stored.at(words);
-                match self.pending.take_bytes(at, u64::from(stored.length)) {
-                    Taken::None => {}
-                    Taken::One(bytes, need) => {
-                        let served = Served { wish: Wish::new(stored.output(), bytes), need, at };
-                        self.serve(&served, ops, words, 0, known);
-                    }
-                    Taken::Several(groups, count) => {
-                        for &(bytes, need) in groups.iter().take(count) {
-                            let served = Served { wish: Wish::new(stored.output(), bytes), need, at };
-                            self.serve(&served, ops, words, 0, known);
-                        }
-                    }
+                let (at, length) = (stored.at(words), stored.length);
+                for (bytes, need) in self.pending.take_bytes(at, u64::from(length)).iter() {
+                    let wish = Wish::new(stored.output(), bytes);
+                    self.serve(&Served { wish, need, at, length }, stretch, around, words);
                 }
             }
-            _ => self.several(ops, words, known),
+            _ => self.several(stretch, around, words),
+        }
+        // After what it made: it may have overwritten what it decided by.
+        if let Some(need) = operand {
+            self.need_operand(stretch, around, words, need);
         }
     }
 
-    /// An instruction that made several things, or one for several reasons.
-    fn several(&mut self, ops: &[Op], words: &[u64], known: &InstructionCode) {
-        let outcome = outcome_of(ops, words, known);
+    /// What the last instruction decides by, or calls, is needed.
+    fn need_operand(&mut self, stretch: &Stretch, around: &Around<'_, '_>, words: &[u64], need: Need) {
+        let last = around.pass.ops(stretch.instructions.end.saturating_sub(1)).last();
+        let (operand, bytes) = match last {
+            Some(Op::Branch { condition, .. }) => (*condition, 1),
+            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
+                (*target, WHOLE)
+            }
+            _ => return,
+        };
+        let wish = Wish::new(Output::Slot(operand), bytes);
+        let transfer = stretch.transfer(around.pass, &around.code.instructions, wish, stretch.outcome(words));
+        if let Some((first, _)) = transfer.makers {
+            self.worked_since(around.time(stretch, first));
+        }
+        self.apply(transfer, words, need);
+    }
+
+    /// A stretch that made several things, or one for several reasons.
+    fn several(&mut self, stretch: &Stretch, around: &Around<'_, '_>, words: &[u64]) {
         // All results first: an instruction may use what it overwrites.
         let mut served = std::mem::take(&mut self.served);
         served.clear();
-        for slot in slots_of(known.writes & self.pending.wanted_slots()) {
+        for slot in slots_of(stretch.writes & self.pending.wanted_slots()) {
             let output = Output::Slots(slot_bit(slot));
-            let taken = self.pending.take_slot(slot);
-            served.extend(taken.iter().map(|(bytes, need)| Served {
-                wish: Wish::new(output, bytes),
-                need,
-                at: 0,
-            }));
+            for (bytes, need) in self.pending.take_slot(slot).iter() {
+                served.push(Served { wish: Wish::new(output, bytes), need, at: 0, length: 0 });
+            }
         }
-        for stored in &known.stored {
-            let (output, at) = (stored.output(), stored.at(words));
-            let taken = self.pending.take_bytes(at, u64::from(stored.length));
-            served.extend(taken.iter().map(|(bytes, need)| Served {
-                wish: Wish::new(output, bytes),
-                need,
-                at,
-            }));
+        for stored in &stretch.stored {
+            let (output, at, length) = (stored.output(), stored.at(words), stored.length);
+            for (bytes, need) in self.pending.take_bytes(at, u64::from(length)).iter() {
+                served.push(Served { wish: Wish::new(output, bytes), need, at, length });
+            }
         }
-        served.iter().for_each(|served| self.serve(served, ops, words, outcome, known));
+        served.iter().for_each(|served| self.serve(served, stretch, around, words));
         self.served = served;
     }
 
-    /// Something needed was made by the instruction at hand.
+    /// Something needed was made by a stretch.
     #[inline]
     fn serve(
         &mut self,
-        &Served { wish, need, at }: &Served,
-        ops: &[Op],
+        &Served { wish, need, at, length }: &Served,
+        stretch: &Stretch,
+        around: &Around<'_, '_>,
         words: &[u64],
-        outcome: u8,
-        known: &InstructionCode,
     ) {
         let made = match wish.output() {
             Output::Slots(slots) => Made::Register(first_slot(slots)),
             Output::Slot(slot) => Made::Register(slot),
             Output::Store { .. } if self.is_kept_for_itself(need, at) => return,
-            Output::Store { op, .. } => Made::Memory { address: at, length: known.stored_length(op) },
+            Output::Store { .. } => Made::Memory { address: at, length: length.into() },
         };
-        let transfer = known.transfer(ops, wish, outcome);
-        if transfer.is_frame_setup && transfer.slots.is_empty() && transfer.memory.is_empty() {
-            return;
+        let transfer = self.transferred(stretch, around, words, wish);
+        let Some((first, last)) = transfer.makers else { return };
+        around.put(&mut self.now, stretch, last);
+        let since = around.time(stretch, first);
+        let passed = self.contribute_since(need, made, since);
+        if transfer.chooses {
+            self.contribute_since(self.used_as(passed, Use::Control), made, since);
         }
-        let passed = self.contribute(need, made);
         self.apply(transfer, words, passed);
+    }
+
+    #[inline]
+    fn transferred<'s>(
+        &self,
+        stretch: &'s Stretch,
+        around: &Around<'_, '_>,
+        words: &[u64],
+        wish: Wish,
+    ) -> &'s Transfer {
+        let wish = wish.with_conditions(self.follows_control());
+        stretch.transfer(around.pass, &around.code.instructions, wish, stretch.outcome(words))
     }
 
     /// What an instruction used for something is needed.
@@ -122,9 +181,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             self.need_bytes(word.wrapping_add(u64::from(offset)), bytes, self.used_for(need, how));
         }
         for &(reg, bytes, how) in &transfer.slots {
-            if how != Use::Control || self.follows_control() {
-                self.pending.add_slot(reg, bytes, self.used_for(need, how));
-            }
+            self.pending.add_slot(reg, bytes, self.used_for(need, how));
         }
     }
 
@@ -136,7 +193,7 @@ impl<W: Watch> Backward<'_, '_, W> {
     }
 
     /// Instructions that go over many places at once.
-    fn special(&mut self, ops: &[Op], words: &[u64], places: &[u8]) {
+    pub(super) fn special(&mut self, ops: &[Op], words: &[u64], places: &[u8]) {
         for (op, place) in ops.iter().zip(places).rev() {
             let words = words.get(usize::from(*place)..).unwrap_or_default();
             match *op {
@@ -410,16 +467,6 @@ impl<W: Watch> Backward<'_, '_, W> {
 
 fn made(slot: Reg) -> Made {
     Made::Register(slot)
-}
-
-/// Which sides the conditional moves of an instruction chose.
-fn outcome_of(ops: &[Op], words: &[u64], known: &InstructionCode) -> u8 {
-    if !known.has_select {
-        return 0;
-    }
-    let selects = ops.iter().zip(&known.places).filter(|(op, _)| matches!(op, Op::Select { .. }));
-    let held = |place: u8| words.get(usize::from(place)).is_some_and(|word| *word != 0);
-    selects.enumerate().map(|(number, (_, place))| u8::from(held(*place)) << (number % 8)).sum()
 }
 
 /// The slot that a byte of the saved vector registers is in.

@@ -1,14 +1,14 @@
-//! What one instruction makes its results from, worked out once for each result and set of bytes.
+//! What instructions make their results from, worked out once for each result and set of bytes.
 //!
 //! A pass meets the same instructions again and again, and nearly always the same bytes of the same results are needed. So
-//! the ops are followed once, through the temporaries, and what is left is a list of slots and of bytes of memory.
+//! the ops are followed once, through temporaries and registers, and what is left is a list of slots and of bytes of memory.
 
 use std::cell::OnceCell;
 
 use lift::{Address, Bytes, Op, Reg, SLOTS, Value, low};
 
 use super::need::Use;
-use super::pending::slots_of;
+use super::pending::{is_no_dependence, slot_bit, slots_of};
 
 const WHOLE: Bytes = 0xff;
 
@@ -18,19 +18,23 @@ pub enum Output {
     Slot(Reg),
     /// Several at once, as a set; see [`slots_of`].
     Slots(u64),
-    /// What the op of this number stores: eight bytes of it, from this byte on.
+    /// What the op of this number stores, of the instruction of this number: eight bytes of it, from this byte on.
     Store {
+        instruction: u8,
         op: u8,
         first: u8,
     },
 }
 
-/// Some bytes of a result, as words, for the same reason as [`Need`](super::need::Need).
+/// Some bytes of a result, in words, for the same reason as [`Need`](super::need::Need).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     slots: u64,
     rest: u32,
 }
+
+/// What conditional moves chose by is wanted as well.
+const CONDITIONS: u32 = 1 << 31;
 
 impl Wish {
     #[inline]
@@ -38,23 +42,33 @@ impl Wish {
         let (slots, kind, what, first) = match output {
             Output::Slots(slots) => (slots, 0, 0, 0),
             Output::Slot(reg) => (0, 1, reg.0, 0),
-            Output::Store { op, first } => (0, 2, op, first),
+            Output::Store { instruction, op, first } => (instruction.into(), 2, op, first),
         };
         Wish { slots, rest: u32::from_le_bytes([bytes, what, first, kind]) }
     }
 
     #[inline]
     pub fn output(self) -> Output {
-        let [_, what, first, kind] = self.rest.to_le_bytes();
+        let [_, what, first, kind] = (self.rest & !CONDITIONS).to_le_bytes();
         match kind {
             0 => Output::Slots(self.slots),
             1 => Output::Slot(Reg(what)),
-            _ => Output::Store { op: what, first },
+            _ => Output::Store { instruction: self.slots as u8, op: what, first },
         }
     }
 
     pub fn bytes(self) -> Bytes {
         self.rest as Bytes
+    }
+
+    /// The same, with or without what conditional moves chose by.
+    #[inline]
+    pub fn with_conditions(self, follows: bool) -> Wish {
+        Wish { rest: self.rest | if follows { CONDITIONS } else { 0 }, ..self }
+    }
+
+    fn follows_conditions(self) -> bool {
+        self.rest & CONDITIONS != 0
     }
 }
 
@@ -63,8 +77,11 @@ impl Wish {
 pub struct Transfer {
     pub slots: Vec<(Reg, Bytes, Use)>,
     pub memory: Vec<Read>,
-    /// It sets up the frame pointer, which is no dependence.
-    pub is_frame_setup: bool,
+    /// The first and the last of the instructions that made it, unless none did but to set up the frame pointer, which is no
+    /// dependence.
+    pub makers: Option<(u8, u8)>,
+    /// Some of them made a condition that another chose by.
+    pub chooses: bool,
 }
 
 /// Bytes of memory that were read.
@@ -114,61 +131,124 @@ pub fn made_slots(op: &Op, mut each: impl FnMut(Reg)) {
     });
 }
 
+/// An instruction.
+pub struct Piece<'a> {
+    pub ops: &'a [Op],
+    /// For each op, where its words are, counted from `first_word`.
+    pub places: &'a [u8],
+    pub first_word: u8,
+    /// It is a copy that is no step of the program: by which address is no dependence.
+    pub is_transit: bool,
+    /// rbp is the function's frame pointer.
+    pub has_frame_pointer: bool,
+}
+
 /// What is wanted of slots, by use.
 struct Wanted {
     slots: [[Bytes; 3]; SLOTS],
     transfer: Transfer,
+    /// Of the instruction at hand: it makes something that is wanted, from something, and the frame pointer.
+    makes: bool,
+    uses: bool,
+    sets_frame_pointer: bool,
+    /// Slots that a later instruction chooses by.
+    conditions: u64,
+    follows_conditions: bool,
 }
 
-/// Follows the ops of an instruction back from some bytes of a result. `places` says where the words of each op are.
-pub fn trace(ops: &[Op], places: &[u8], wish: Wish, outcome: u8) -> Transfer {
-    let bytes = wish.bytes();
-    let mut wanted = Wanted { slots: [[0; 3]; SLOTS], transfer: Transfer::default() };
-    let mut end = ops.len();
-    match wish.output() {
-        Output::Slot(reg) => wanted.slots[reg.index()][Use::Value as usize] = bytes,
-        Output::Slots(set) => {
-            for reg in slots_of(set) {
-                wanted.slots[reg.index()][Use::Value as usize] = bytes;
-            }
+/// Follows instructions back from some bytes of a result.
+pub fn trace(pieces: &[Piece<'_>], wish: Wish, outcome: u8) -> Transfer {
+    let mut wanted = Wanted {
+        slots: [[0; 3]; SLOTS],
+        transfer: Transfer::default(),
+        makes: false,
+        uses: false,
+        sets_frame_pointer: false,
+        conditions: 0,
+        follows_conditions: wish.follows_conditions(),
+    };
+    let (pieces, end) = wanted.begin(pieces, wish);
+    let is_select = |op: &&Op| matches!(op, Op::Select { .. });
+    let ran =
+        |number: usize, piece: &Piece<'_>| if number + 1 == pieces.len() { end } else { piece.ops.len() };
+    let all = pieces.iter().enumerate();
+    let mut selects: usize =
+        all.map(|(number, piece)| piece.ops.iter().take(ran(number, piece)).filter(is_select).count()).sum();
+    for (number, piece) in pieces.iter().enumerate().rev() {
+        for (op, place) in piece.ops.iter().zip(piece.places).take(ran(number, piece)).rev() {
+            selects -= usize::from(is_select(&op));
+            wanted.through(op, piece.first_word + place, outcome >> selects & 1 != 0);
         }
-        Output::Store { op, first } => {
-            end = usize::from(op);
-            match ops.get(end) {
-                Some(Op::Store { src, address, .. }) => {
-                    wanted.value(*src, bytes, Use::Value);
-                    wanted.address(address);
-                }
-                Some(Op::StoreVector { src, address, .. }) => {
-                    let half = if first == 0 { *src } else { src.high_half() };
-                    wanted.slot(half, bytes, Use::Value);
-                    wanted.address(address);
-                }
-                _ => {}
-            }
-        }
+        wanted.leave(number as u8, piece);
     }
-    let mut selects = ops.iter().take(end).filter(|op| matches!(op, Op::Select { .. })).count();
-    for (op, place) in ops.iter().zip(places).take(end).rev() {
-        if matches!(op, Op::Select { .. }) {
-            selects -= 1;
-        }
-        wanted.through(op, *place, outcome >> selects & 1 != 0);
-    }
-    for number in (0..SLOTS).filter(|number| !Reg(*number as u8).is_temp()) {
-        for how in [Use::Value, Use::Address, Use::Control] {
-            let bytes = wanted.slots[number][how as usize];
-            if bytes != 0 {
-                wanted.transfer.slots.push((Reg(number as u8), bytes, how));
-            }
+    for (number, by_use) in (0..=u8::MAX).zip(wanted.slots) {
+        for (how, bytes) in USES.into_iter().zip(by_use).filter(|(_, bytes)| *bytes != 0) {
+            wanted.transfer.slots.push((Reg(number), bytes, how));
         }
     }
     wanted.transfer
 }
 
+const USES: [Use; 3] = [Use::Value, Use::Address, Use::Control];
+
 impl Wanted {
+    /// What a wish wants; with the instructions that made it, and how many ops of the last one.
+    fn begin<'a, 'b>(&mut self, pieces: &'a [Piece<'b>], wish: Wish) -> (&'a [Piece<'b>], usize) {
+        let bytes = wish.bytes();
+        let all = pieces.last().map_or(0, |last| last.ops.len());
+        match wish.output() {
+            Output::Slot(reg) => self.slots[reg.index()][Use::Value as usize] = bytes,
+            Output::Slots(set) => {
+                slots_of(set).for_each(|reg| self.slots[reg.index()][Use::Value as usize] = bytes);
+            }
+            Output::Store { instruction, op, first } => {
+                let pieces = pieces.get(..=usize::from(instruction)).unwrap_or(pieces);
+                self.makes = true;
+                match pieces.last().and_then(|piece| piece.ops.get(usize::from(op))) {
+                    Some(Op::Store { src, address, .. }) => {
+                        self.value(*src, bytes, Use::Value);
+                        self.address(address);
+                    }
+                    Some(Op::StoreVector { src, address, .. }) => {
+                        let half = if first == 0 { *src } else { src.high_half() };
+                        self.slot(half, bytes, Use::Value);
+                        self.address(address);
+                    }
+                    _ => {}
+                }
+                return (pieces, usize::from(op));
+            }
+        }
+        (pieces, all)
+    }
+
+    /// The beginning of an instruction is reached.
+    fn leave(&mut self, number: u8, piece: &Piece<'_>) {
+        let only_sets_frame_pointer = self.sets_frame_pointer && !self.uses;
+        if self.makes && !only_sets_frame_pointer {
+            let last = self.transfer.makers.map_or(number, |(_, last)| last);
+            self.transfer.makers = Some((number, last));
+        }
+        (self.makes, self.uses, self.sets_frame_pointer) = (false, false, false);
+        for (number, by_use) in (0..=u8::MAX).zip(&mut self.slots) {
+            let reg = Reg(number);
+            // What a function saves when it begins is its caller's, who may keep a value there.
+            let is_frame = reg == Reg::RBP && piece.has_frame_pointer && !piece.is_transit;
+            if reg.is_temp() || is_no_dependence(reg) || is_frame {
+                *by_use = [0; 3];
+            }
+            if piece.is_transit {
+                by_use[Use::Address as usize] = 0;
+            }
+            if by_use[Use::Control as usize] != 0 {
+                self.conditions |= slot_bit(reg);
+            }
+        }
+    }
+
     fn slot(&mut self, reg: Reg, bytes: Bytes, how: Use) {
-        if reg != Reg::ZERO {
+        if reg != Reg::ZERO && bytes != 0 {
+            self.uses = true;
             self.slots[reg.index()][how as usize] |= bytes;
         }
     }
@@ -194,11 +274,12 @@ impl Wanted {
         let mut taken = Vec::new();
         made_slots(op, |slot| taken.push((slot, std::mem::take(&mut self.slots[slot.index()]))));
         for (slot, by_use) in taken {
-            for (how, bytes) in [Use::Value, Use::Address, Use::Control].into_iter().zip(by_use) {
-                if bytes != 0 {
-                    self.made_by(op, slot, bytes, how, place, chose);
-                }
+            for (how, bytes) in USES.into_iter().zip(by_use).filter(|(_, bytes)| *bytes != 0) {
+                self.makes = true;
+                self.transfer.chooses |= how == Use::Control && self.conditions & slot_bit(slot) != 0;
+                self.made_by(op, slot, bytes, how, place, chose);
             }
+            self.conditions &= !slot_bit(slot);
         }
     }
 
@@ -211,7 +292,7 @@ impl Wanted {
             Op::Select { size, condition, yes, no, .. } => {
                 let bytes = bytes & low(*size);
                 self.slot(if chose { *yes } else { *no }, bytes, how);
-                if bytes != 0 {
+                if bytes != 0 && self.follows_conditions {
                     self.slot(*condition, 1, Use::Control);
                 }
             }
@@ -222,7 +303,7 @@ impl Wanted {
                     && slots.next().is_some_and(|(reg, _)| reg == Reg::RSP)
                     && slots.next().is_none()
                 {
-                    self.transfer.is_frame_setup = true;
+                    self.sets_frame_pointer = true;
                     return;
                 }
                 for (reg, bytes) in sources.slots() {
@@ -236,6 +317,7 @@ impl Wanted {
         if bytes == 0 {
             return;
         }
+        self.uses = true;
         self.transfer.memory.push(Read { word: place, offset, bytes, how });
         self.address_used(address, how.max(Use::Address));
     }
@@ -246,11 +328,19 @@ mod tests {
     use super::*;
     use lift::{Binary, Size};
 
+    fn piece<'a>(ops: &'a [Op], places: &'a [u8], first_word: u8) -> Piece<'a> {
+        Piece { ops, places, first_word, is_transit: false, has_frame_pointer: true }
+    }
+
+    fn of_rax(bytes: Bytes) -> Wish {
+        Wish::new(Output::Slots(1 << Reg::RAX.0), bytes)
+    }
+
     #[test]
     fn a_register_that_is_loaded_through_itself_is_an_address_before() {
         let address = Address::register(Reg::RAX);
         let ops = [Op::Load { size: Size::B8, dst: Reg::RAX, address }];
-        let transfer = trace(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), 1), 0);
+        let transfer = trace(&[piece(&ops, &[0], 0)], of_rax(1), 0);
         assert_eq!(transfer.slots, [(Reg::RAX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 1, how: Use::Value }]);
     }
@@ -263,19 +353,37 @@ mod tests {
             Op::Binary { function: Binary::Add, size: Size::B4, dst: temp, a: temp, b: Reg::RCX.into() },
             Op::Store { size: Size::B4, src: temp.into(), address },
         ];
-        let output = Output::Store { op: 2, first: 0 };
-        let transfer = trace(&ops, &[0, 1, 0], Wish::new(output, 0b10), 0);
+        let output = Output::Store { instruction: 0, op: 2, first: 0 };
+        let transfer = trace(&[piece(&ops, &[0, 1, 0], 0)], Wish::new(output, 0b10), 0);
         assert_eq!(transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
     }
 
     #[test]
     fn a_conditional_move_takes_one_side_and_the_condition() {
-        let (condition, size) = (Reg::temp(0), Size::B8);
+        let (condition, size) = (Reg::RDX, Size::B8);
         let ops = [Op::Select { size, dst: Reg::RAX, condition, yes: Reg::RBX, no: Reg::RCX }];
         for (outcome, side) in [(0, Reg::RCX), (1, Reg::RBX)] {
-            let transfer = trace(&ops, &[0], Wish::new(Output::Slot(Reg::RAX), WHOLE), outcome);
-            assert_eq!(transfer.slots, [(side, WHOLE, Use::Value)]);
+            let wish = of_rax(WHOLE).with_conditions(true);
+            let mut transfer = trace(&[piece(&ops, &[0], 0)], wish, outcome);
+            transfer.slots.sort_by_key(|(_, _, how)| *how);
+            assert_eq!(transfer.slots, [(side, WHOLE, Use::Value), (condition, 1, Use::Control)]);
+            let data = trace(&[piece(&ops, &[0], 0)], of_rax(WHOLE), outcome);
+            assert_eq!(data.slots, [(side, WHOLE, Use::Value)]);
         }
+    }
+
+    #[test]
+    fn instructions_hand_on_to_each_other_and_the_frame_pointer_is_nothing() {
+        let (counter, index) = (Address::offset(Reg::RBP, -8), Address::register(Reg::RCX));
+        let load = [Op::Load { size: Size::B8, dst: Reg::RCX, address: counter }];
+        let other = [Op::Move { dst: Reg::RDX, src: Value::Const(1) }];
+        let read = [Op::Load { size: Size::B4, dst: Reg::RAX, address: index }];
+        let pieces = [piece(&load, &[0], 0), piece(&other, &[0], 1), piece(&read, &[0], 1)];
+        let transfer = trace(&pieces, of_rax(1), 0);
+        assert_eq!(transfer.slots, []);
+        let reads = [(1, 1, Use::Value), (0, WHOLE, Use::Address)];
+        assert_eq!(transfer.memory, reads.map(|(word, bytes, how)| Read { word, offset: 0, bytes, how }));
+        assert_eq!(transfer.makers, Some((0, 2)));
     }
 }
