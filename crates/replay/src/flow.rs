@@ -172,9 +172,13 @@ impl FunctionFlow {
         of_block.map_or(&[], |controllers| controllers)
     }
 
-    /// The same of a block.
-    pub fn controllers_of(&self, block: BlockId) -> &[u64] {
-        self.controllers.get(block.0 as usize).map_or(&[], |controllers| controllers)
+    /// The blocks whose execution directly depends on the branch or indirect jump at `address`, a bit each.
+    pub fn controlled_by(&self, address: u64) -> Box<[u64]> {
+        let mut set = vec![0; self.controllers.len().div_ceil(64)];
+        for (block, controllers) in self.controllers.iter().enumerate() {
+            set[block / 64] |= u64::from(controllers.binary_search(&address).is_ok()) << (block % 64);
+        }
+        set.into()
     }
 
     /// The graph is too large for its control dependences to be whole.

@@ -182,9 +182,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         call: Option<&SystemCall>,
         before: &mut Process,
     ) {
-        let first = pass.instructions().start;
-        let Some(begin) = code.instructions.get(first) else { return };
-        let Some(last) = code.instructions.get(pass.instructions().end.saturating_sub(1)) else { return };
+        let around = Around::new(pass, code);
+        let (begin, last) = (around.begin, around.end);
         self.repeated = None;
         self.now.in_scope = code.in_scope;
         self.now.has_frame_pointer = code.has_frame_pointer;
@@ -199,13 +198,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         let called = self.take_over(left, ending);
         let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
-        let operand = called.or_else(|| self.decide(ending, omitted));
+        let operand = called.or_else(|| self.decide(code, ending, omitted));
         if operand.is_none() && call.is_none() && self.has_no_part(code) {
             if !code.is_uniform {
                 self.frames.skip_to(begin.stmt);
             }
         } else {
-            self.instructions(&Around { pass, code }, operand, call);
+            self.instructions(&around, operand, call);
         }
         self.frames.passed(begin.address);
         self.next = begin.address;
@@ -219,10 +218,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// `operand` says why it is needed what the last instruction decides by, or calls.
     fn instructions(&mut self, around: &Around<'_, '_>, operand: Option<Need>, call: Option<&SystemCall>) {
         let (pass, code) = (around.pass, around.code);
-        let ran = pass.instructions();
-        if ran.len() == code.instructions.len() {
+        if around.is_whole {
             self.stretches(&code.stretches, around, operand, call);
-        } else if let Some(stretches) = code.singly(pass).get(ran) {
+        } else if let Some(stretches) = code.singly(pass).get(pass.instructions()) {
             self.stretches(stretches, around, operand, call);
         }
     }
@@ -275,7 +273,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         words: &[u64],
         call: Option<&SystemCall>,
     ) {
-        around.put(&mut self.now, stretch, 0);
+        self.put(stretch, around, 0);
         let ops = around.pass.ops(stretch.instructions.start);
         if ops.last() != Some(&Op::Syscall) {
             let known = around.code.instructions.get(stretch.instructions.start);
@@ -346,11 +344,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// A branch that decided about something in the slice is in it as well. Says why it is needed what it decided by.
-    fn decide(&mut self, ending: Ending, omitted: Option<Need>) -> Option<Need> {
+    fn decide(&mut self, code: &BlockCode, ending: Ending, omitted: Option<Need>) -> Option<Need> {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return None;
         }
-        let decided = self.decided();
+        let decided = self.decided(code);
         self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
@@ -359,14 +357,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// What in the slice waits for the branch at hand.
-    fn decided(&mut self) -> Option<Need> {
-        let address = self.now.address;
+    fn decided(&mut self, code: &BlockCode) -> Option<Need> {
         let frame = self.frames.top().filter(|frame| !frame.awaiting.is_empty())?;
-        let function = self.code.function(frame.function);
-        let flow = function.flow.as_ref()?;
         let mut resolved: Option<Need> = None;
         frame.awaiting.retain(|(block, need)| {
-            let decides = flow.controllers_of(*block).binary_search(&address).is_ok();
+            let decides = code.decides(self.code, *block);
             if decides {
                 resolved = Some(resolved.map_or(*need, |known| known.joined(*need)));
             }

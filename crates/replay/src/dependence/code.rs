@@ -45,6 +45,9 @@ pub struct BlockCode {
     pub in_scope: bool,
     pub has_frame_pointer: bool,
     pub instructions: Box<[InstructionCode]>,
+    /// The first and the last of them.
+    pub begin: Edge,
+    pub end: Edge,
     /// Slots that some instruction writes.
     pub writes: u64,
     /// Whether some instruction writes memory.
@@ -53,8 +56,9 @@ pub struct BlockCode {
     pub stretches: Box<[Stretch]>,
     /// The same, each instruction for itself; made when it is asked for.
     singly: OnceCell<Box<[Stretch]>>,
-    /// The statement of the first instruction, and whether that of all others is the same.
-    pub first: StmtId,
+    /// The blocks of the function's graph that the last instruction decides about, a bit each; made when it is asked for.
+    decides: OnceCell<Box<[u64]>>,
+    /// All instructions are of one statement.
     pub is_uniform: bool,
     pub ending: Ending,
 }
@@ -85,6 +89,34 @@ impl BlockCode {
     /// Each instruction for itself.
     pub fn singly(&self, pass: &Pass<'_>) -> &[Stretch] {
         self.singly.get_or_init(|| stretches(pass, &self.instructions, true))
+    }
+
+    /// Whether the last instruction decides about a block of the function's graph.
+    #[inline]
+    pub fn decides(&self, code: &Code<'_>, block: BlockId) -> bool {
+        let set = self.decides.get_or_init(|| {
+            let function = code.function(self.function);
+            function.flow.as_ref().map_or(Box::default(), |flow| flow.controlled_by(self.end.address))
+        });
+        set.get(block.0 as usize / 64).is_some_and(|word| word >> (block.0 % 64) & 1 != 0)
+    }
+}
+
+/// An instruction at which a block begins or ends.
+#[derive(Clone, Copy)]
+pub struct Edge {
+    pub address: u64,
+    pub stmt: StmtId,
+    pub block: Option<BlockId>,
+}
+
+impl Edge {
+    const NONE: Edge = Edge { address: 0, stmt: StmtId::NONE, block: None };
+}
+
+impl InstructionCode {
+    pub fn edge(&self) -> Edge {
+        Edge { address: self.address, stmt: self.stmt, block: self.block }
     }
 }
 
@@ -293,7 +325,7 @@ impl<'p> Code<'p> {
             let entry = self.statement_at(flow.entry());
             pass_results(&mut instructions, pass, entry);
         }
-        let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
+        let begin = instructions.first().map_or(Edge::NONE, InstructionCode::edge);
         BlockCode {
             function,
             in_scope: known.in_scope,
@@ -302,8 +334,10 @@ impl<'p> Code<'p> {
             stores: instructions.iter().any(|instruction| instruction.stores),
             stretches: stretches(pass, &instructions, false),
             singly: OnceCell::new(),
-            is_uniform: instructions.iter().all(|instruction| instruction.stmt == first),
-            first,
+            decides: OnceCell::new(),
+            is_uniform: instructions.iter().all(|instruction| instruction.stmt == begin.stmt),
+            begin,
+            end: instructions.last().map_or(Edge::NONE, InstructionCode::edge),
             ending,
             instructions: instructions.into(),
         }

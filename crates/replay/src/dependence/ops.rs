@@ -4,8 +4,8 @@ use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind, Value};
 use linux::{Place, SystemCall};
 use machine::{Pass, Time};
 
-use super::backward::{Backward, Now};
-use super::code::BlockCode;
+use super::backward::Backward;
+use super::code::{BlockCode, Edge};
 use super::need::{Need, Use};
 use super::pending::{first_slot, slot_bit, slots_of};
 use super::slice::Source;
@@ -28,32 +28,55 @@ pub(super) struct Served {
 pub(super) struct Around<'a, 't> {
     pub pass: &'a Pass<'t>,
     pub code: &'a BlockCode,
+    /// All of the block ran.
+    pub is_whole: bool,
+    /// The first and the last instruction that ran.
+    pub begin: Edge,
+    pub end: Edge,
+    /// Words of the instructions before.
+    skipped: u16,
+    /// When the block's first instruction ran, or would have.
+    start: u64,
 }
 
-impl<'t> Around<'_, 't> {
+impl<'a, 't> Around<'a, 't> {
+    #[inline]
+    pub fn new(pass: &'a Pass<'t>, code: &'a BlockCode) -> Around<'a, 't> {
+        let start = pass.time.0;
+        let mut around =
+            Around { pass, code, is_whole: true, begin: code.begin, end: code.end, skipped: 0, start };
+        if pass.instructions().len() != code.instructions.len() {
+            around.cut();
+        }
+        around
+    }
+
+    /// Only some of the instructions ran.
+    #[cold]
+    fn cut(&mut self) {
+        self.is_whole = false;
+        if let Some([first, ..]) = self.code.instructions.get(self.pass.instructions()) {
+            (self.begin, self.skipped) = (first.edge(), first.first_word);
+        }
+        if let Some([.., last]) = self.code.instructions.get(self.pass.instructions()) {
+            self.end = last.edge();
+        }
+        self.start = self.start.saturating_sub(self.pass.instructions().start as u64);
+    }
+
     /// The words of a stretch, and those after it.
     #[inline]
     pub fn words(&self, stretch: &Stretch) -> &'t [u64] {
-        let ran = self.code.instructions.get(self.pass.instructions().start);
-        let skipped = ran.map_or(0, |first| first.first_word);
-        self.pass.words().get(usize::from(stretch.first_word.wrapping_sub(skipped))..).unwrap_or_default()
+        self.pass
+            .words()
+            .get(usize::from(stretch.first_word.wrapping_sub(self.skipped))..)
+            .unwrap_or_default()
     }
 
-    /// When an instruction of a stretch ran. Of a block that ran in part, all that ran follows on its first.
+    /// When an instruction of a stretch ran.
     #[inline]
-    pub fn time(&self, stretch: &Stretch, number: u8) -> Time {
-        let index = stretch.instructions.start + usize::from(number);
-        Time(self.pass.time.0 + index.saturating_sub(self.pass.instructions().start) as u64)
-    }
-
-    /// An instruction of a stretch is the one at hand.
-    #[inline]
-    pub fn put(&self, now: &mut Now, stretch: &Stretch, number: u8) {
-        let index = stretch.instructions.start + usize::from(number);
-        now.time = self.time(stretch, number);
-        now.address = self.code.instructions.get(index).map_or(0, |known| known.address);
-        now.block = stretch.block;
-        now.is_transit = stretch.is_transit;
+    fn time(&self, stretch: &Stretch, number: u8) -> Time {
+        Time(self.start + stretch.instructions.start as u64 + u64::from(number))
     }
 }
 
@@ -93,6 +116,18 @@ impl<W: Watch> Backward<'_, '_, W> {
         // After what it made: it may have overwritten what it decided by.
         if let Some(need) = operand {
             self.need_operand(stretch, around, words, need);
+        }
+    }
+
+    /// An instruction of a stretch is the one at hand.
+    #[inline]
+    pub(super) fn put(&mut self, stretch: &Stretch, around: &Around<'_, '_>, number: u8) {
+        self.now.time = around.time(stretch, number);
+        self.now.block = stretch.block;
+        self.now.is_transit = stretch.is_transit;
+        if W::WATCHES {
+            let index = stretch.instructions.start + usize::from(number);
+            self.now.address = around.code.instructions.get(index).map_or(0, |known| known.address);
         }
     }
 
@@ -152,7 +187,7 @@ impl<W: Watch> Backward<'_, '_, W> {
         };
         let transfer = self.transferred(stretch, around, words, wish);
         let Some((first, last)) = transfer.makers else { return };
-        around.put(&mut self.now, stretch, last);
+        self.put(stretch, around, last);
         let since = around.time(stretch, first);
         let passed = self.contribute_since(need, made, since);
         if transfer.chooses {

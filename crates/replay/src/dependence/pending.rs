@@ -105,24 +105,23 @@ pub enum Taken {
     /// All have the same.
     One(Bytes, Need),
     /// Each distinct one with its bytes.
-    Several([(Bytes, Need); 8], usize),
+    Several(Box<[(Bytes, Need)]>),
 }
 
 impl Taken {
     /// Each of the bytes has its own.
     pub fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
-        let (mut groups, mut count) = ([(0, Need::NONE); 8], 0);
+        let mut groups = Vec::new();
         while bytes != 0 {
             let need = each[bytes.trailing_zeros() as usize];
             let alike: Bytes = bytes_of(bytes).filter(|&byte| each[byte] == need).map(|byte| 1 << byte).sum();
-            groups[count] = (alike, need);
-            count += 1;
+            groups.push((alike, need));
             bytes &= !alike;
         }
-        match count {
-            0 => Taken::None,
-            1 => Taken::One(groups[0].0, groups[0].1),
-            _ => Taken::Several(groups, count),
+        match *groups {
+            [] => Taken::None,
+            [(bytes, need)] => Taken::One(bytes, need),
+            _ => Taken::Several(groups.into()),
         }
     }
 
@@ -134,7 +133,7 @@ impl Taken {
         let (one, several) = match self {
             Taken::None => (None, &[][..]),
             Taken::One(bytes, need) => (Some((*bytes, *need)), &[][..]),
-            Taken::Several(groups, count) => (None, &groups[..*count]),
+            Taken::Several(groups) => (None, &**groups),
         };
         one.into_iter().chain(several.iter().copied())
     }

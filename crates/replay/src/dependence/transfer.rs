@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 
 use lift::{Address, Bytes, Op, Reg, SLOTS, Value, low};
+use smallvec::SmallVec;
 
 use super::need::Use;
 use super::pending::{is_no_dependence, slot_bit, slots_of};
@@ -75,8 +76,8 @@ impl Wish {
 /// What some bytes of a result come from.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
-    pub slots: Vec<(Reg, Bytes, Use)>,
-    pub memory: Vec<Read>,
+    pub slots: SmallVec<[(Reg, Bytes, Use); 6]>,
+    pub memory: SmallVec<[Read; 4]>,
     /// The first and the last of the instructions that made it, unless none did but to set up the frame pointer, which is no
     /// dependence.
     pub makers: Option<(u8, u8)>,
@@ -341,8 +342,8 @@ mod tests {
         let address = Address::register(Reg::RAX);
         let ops = [Op::Load { size: Size::B8, dst: Reg::RAX, address }];
         let transfer = trace(&[piece(&ops, &[0], 0)], of_rax(1), 0);
-        assert_eq!(transfer.slots, [(Reg::RAX, WHOLE, Use::Address)]);
-        assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 1, how: Use::Value }]);
+        assert_eq!(*transfer.slots, [(Reg::RAX, WHOLE, Use::Address)]);
+        assert_eq!(*transfer.memory, [Read { word: 0, offset: 0, bytes: 1, how: Use::Value }]);
     }
 
     #[test]
@@ -355,8 +356,8 @@ mod tests {
         ];
         let output = Output::Store { instruction: 0, op: 2, first: 0 };
         let transfer = trace(&[piece(&ops, &[0, 1, 0], 0)], Wish::new(output, 0b10), 0);
-        assert_eq!(transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
-        assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
+        assert_eq!(*transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
+        assert_eq!(*transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
     }
 
     #[test]
@@ -367,9 +368,9 @@ mod tests {
             let wish = of_rax(WHOLE).with_conditions(true);
             let mut transfer = trace(&[piece(&ops, &[0], 0)], wish, outcome);
             transfer.slots.sort_by_key(|(_, _, how)| *how);
-            assert_eq!(transfer.slots, [(side, WHOLE, Use::Value), (condition, 1, Use::Control)]);
+            assert_eq!(*transfer.slots, [(side, WHOLE, Use::Value), (condition, 1, Use::Control)]);
             let data = trace(&[piece(&ops, &[0], 0)], of_rax(WHOLE), outcome);
-            assert_eq!(data.slots, [(side, WHOLE, Use::Value)]);
+            assert_eq!(*data.slots, [(side, WHOLE, Use::Value)]);
         }
     }
 
@@ -381,9 +382,9 @@ mod tests {
         let read = [Op::Load { size: Size::B4, dst: Reg::RAX, address: index }];
         let pieces = [piece(&load, &[0], 0), piece(&other, &[0], 1), piece(&read, &[0], 1)];
         let transfer = trace(&pieces, of_rax(1), 0);
-        assert_eq!(transfer.slots, []);
+        assert_eq!(*transfer.slots, []);
         let reads = [(1, 1, Use::Value), (0, WHOLE, Use::Address)];
-        assert_eq!(transfer.memory, reads.map(|(word, bytes, how)| Read { word, offset: 0, bytes, how }));
+        assert_eq!(*transfer.memory, reads.map(|(word, bytes, how)| Read { word, offset: 0, bytes, how }));
         assert_eq!(transfer.makers, Some((0, 2)));
     }
 }

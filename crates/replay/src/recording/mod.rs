@@ -7,11 +7,12 @@
 //! number of checkpoints alive that hardly depends on how long the run is. Where much memory is written there are fewer, and what
 //! they take beyond a budget goes to a nameless file.
 
+mod backward;
 mod spill;
 mod store;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use linux::{Exit, Process, Snapshot, SystemCall};
 use machine::{Intervention, Observer, Time, Trace, Unwatched};
@@ -182,23 +183,6 @@ impl Recording {
         }
     }
 
-    /// Goes from `end` back to the start, segment by segment, as long as `visit` says true.
-    pub fn backward(&mut self, end: Time, visit: impl FnMut(Segment<'_>) -> bool) {
-        let end = end.min(self.end());
-        let (memory, directory) = (self.options.memory / 4, &*self.options.directory);
-        let mut pass = Backward { end, visit, trace: Trace::new(), calls: Vec::new(), memory, directory };
-        for index in (0..self.checkpoints.len()).rev() {
-            if self.checkpoints.time(index).is_none_or(|time| time >= pass.end) {
-                continue;
-            }
-            // What cannot be read back is run again from further back.
-            let Some(process) = self.checkpoints.open(index) else { continue };
-            if !pass.stretch(process) {
-                return;
-            }
-        }
-    }
-
     /// The last state before `time` that is at hand.
     fn nearest(&self, time: Time) -> Process {
         let index = self.checkpoints.before(time);
@@ -210,64 +194,5 @@ impl Recording {
         }
         let mut found = (0..=index).rev().filter_map(|index| self.checkpoints.open(index));
         found.next().unwrap_or_else(|| self.first.process())
-    }
-}
-
-/// A backward pass.
-struct Backward<'a, V> {
-    /// Where the part that was visited begins.
-    end: Time,
-    visit: V,
-    trace: Trace,
-    calls: Vec<SystemCall>,
-    memory: u64,
-    directory: &'a Path,
-}
-
-impl<V: FnMut(Segment<'_>) -> bool> Backward<'_, V> {
-    /// Goes from the end back to where `process` is. Whether the pass is to go on.
-    fn stretch(&mut self, mut process: Process) -> bool {
-        let length = self.end.0.saturating_sub(process.machine.time.0);
-        if length <= SEGMENT {
-            return self.segment(process);
-        }
-        let start = process.machine.time.0;
-        let mut spacing = SEGMENT;
-        while length.div_ceil(spacing) > MOST_FINE {
-            spacing = spacing.saturating_mul(LEVEL);
-        }
-        let mut fine = Store::new(process.snapshot(), self.memory, self.directory);
-        loop {
-            let now = process.machine.time.0;
-            let next = Time(now.saturating_add(spacing - (now - start) % spacing));
-            if next >= self.end || !matches!(process.run(next, &mut Unwatched), Exit::Until) {
-                break;
-            }
-            fine.push(process.snapshot());
-            // Rather fewer of them, and another level, than a file that is written and read all the time.
-            if fine.is_over() && fine.len() > 2 {
-                spacing = spacing.saturating_mul(2);
-                fine.thin(|time| (time.0 - start).is_multiple_of(spacing));
-            }
-        }
-        drop(process);
-        while fine.len() > 0 {
-            if let Some(before) = fine.pop()
-                && !self.stretch(before)
-            {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn segment(&mut self, mut before: Process) -> bool {
-        let (start, end) = (before.machine.time, self.end);
-        self.trace.clear();
-        self.calls.clear();
-        before.fork().run_followed(end, &mut self.trace, &mut self.calls);
-        self.end = start;
-        let (trace, calls) = (&self.trace, &*self.calls);
-        (self.visit)(Segment { before: &mut before, start, end, trace, calls })
     }
 }
