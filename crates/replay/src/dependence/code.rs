@@ -46,8 +46,8 @@ pub struct BlockCode {
     pub has_frame_pointer: bool,
     pub instructions: Box<[InstructionCode]>,
     /// The first and the last of them.
-    pub begin: Edge,
-    pub end: Edge,
+    pub begin: Position,
+    pub end: Position,
     /// Slots that some instruction writes.
     pub writes: u64,
     /// Whether some instruction writes memory.
@@ -64,12 +64,9 @@ pub struct BlockCode {
 }
 
 pub struct InstructionCode {
-    pub address: u64,
+    pub at: Position,
     /// Slots that it writes.
     pub writes: u64,
-    pub stmt: StmtId,
-    /// In the function's graph.
-    pub block: Option<BlockId>,
     /// Where its words are among those of the block, and how many.
     pub first_word: u16,
     pub words: u8,
@@ -102,22 +99,17 @@ impl BlockCode {
     }
 }
 
-/// An instruction at which a block begins or ends.
+/// Where an instruction is.
 #[derive(Clone, Copy)]
-pub struct Edge {
+pub struct Position {
     pub address: u64,
     pub stmt: StmtId,
+    /// In the function's graph.
     pub block: Option<BlockId>,
 }
 
-impl Edge {
-    const NONE: Edge = Edge { address: 0, stmt: StmtId::NONE, block: None };
-}
-
-impl InstructionCode {
-    pub fn edge(&self) -> Edge {
-        Edge { address: self.address, stmt: self.stmt, block: self.block }
-    }
+impl Position {
+    const NONE: Position = Position { address: 0, stmt: StmtId::NONE, block: None };
 }
 
 /// How a block of the machine ends.
@@ -306,10 +298,8 @@ impl<'p> Code<'p> {
             ending = ops.last().map_or(Ending::Plain, ending_of);
             let (places, own_words) = places_of_words(ops);
             instructions.push(InstructionCode {
-                address,
+                at: Position { address, stmt, block },
                 writes: written_slots(ops),
-                stmt,
-                block,
                 first_word: words,
                 words: own_words,
                 stores: ops.iter().any(writes_memory),
@@ -325,7 +315,7 @@ impl<'p> Code<'p> {
             let entry = self.statement_at(flow.entry());
             pass_results(&mut instructions, pass, entry);
         }
-        let begin = instructions.first().map_or(Edge::NONE, InstructionCode::edge);
+        let begin = instructions.first().map_or(Position::NONE, |instruction| instruction.at);
         BlockCode {
             function,
             in_scope: known.in_scope,
@@ -335,9 +325,9 @@ impl<'p> Code<'p> {
             stretches: stretches(pass, &instructions, false),
             singly: OnceCell::new(),
             decides: OnceCell::new(),
-            is_uniform: instructions.iter().all(|instruction| instruction.stmt == begin.stmt),
+            is_uniform: instructions.iter().all(|instruction| instruction.at.stmt == begin.stmt),
             begin,
-            end: instructions.last().map_or(Edge::NONE, InstructionCode::edge),
+            end: instructions.last().map_or(Position::NONE, |instruction| instruction.at),
             ending,
             instructions: instructions.into(),
         }
@@ -363,13 +353,13 @@ fn places_of_words(ops: &[Op]) -> (Box<[u8]>, u8) {
 
 /// Code of no line goes with what comes after it in the block, or else before it, so that it does not cut statements apart.
 fn spread_statements(instructions: &mut [InstructionCode]) {
-    let last = instructions.iter().rev().find(|instruction| instruction.stmt != StmtId::NONE);
-    let mut next = last.map_or(StmtId::NONE, |last| last.stmt);
+    let last = instructions.iter().rev().find(|instruction| instruction.at.stmt != StmtId::NONE);
+    let mut next = last.map_or(StmtId::NONE, |last| last.at.stmt);
     for instruction in instructions.iter_mut().rev() {
-        if instruction.stmt == StmtId::NONE {
-            instruction.stmt = next;
+        if instruction.at.stmt == StmtId::NONE {
+            instruction.at.stmt = next;
         }
-        next = instruction.stmt;
+        next = instruction.at.stmt;
     }
 }
 
@@ -482,12 +472,12 @@ fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
 /// Where a function has one way out, its result waits in the frame until then. Loading it is no step of the program; the
 /// statement is that of the closing brace, unless all of the function is one.
 fn pass_results(instructions: &mut [InstructionCode], pass: &Pass<'_>, entry: StmtId) {
-    let Some(last) = instructions.last().map(|instruction| instruction.stmt).filter(|stmt| *stmt != entry)
+    let Some(last) = instructions.last().map(|instruction| instruction.at.stmt).filter(|stmt| *stmt != entry)
     else {
         return;
     };
     for (instruction, (_, ops)) in instructions.iter_mut().zip(pass.whole_block()) {
-        instruction.is_transit |= instruction.stmt == last && loads_result(ops);
+        instruction.is_transit |= instruction.at.stmt == last && loads_result(ops);
     }
 }
 

@@ -5,7 +5,7 @@ use linux::{Place, SystemCall};
 use machine::{Pass, Time};
 
 use super::backward::Backward;
-use super::code::{BlockCode, Edge};
+use super::code::{BlockCode, Position};
 use super::need::{Need, Use};
 use super::pending::{first_slot, slot_bit, slots_of};
 use super::slice::Source;
@@ -31,8 +31,8 @@ pub(super) struct Around<'a, 't> {
     /// All of the block ran.
     pub is_whole: bool,
     /// The first and the last instruction that ran.
-    pub begin: Edge,
-    pub end: Edge,
+    pub begin: &'a Position,
+    pub end: &'a Position,
     /// Words of the instructions before.
     skipped: u16,
     /// When the block's first instruction ran, or would have.
@@ -40,28 +40,30 @@ pub(super) struct Around<'a, 't> {
 }
 
 impl<'a, 't> Around<'a, 't> {
-    #[inline]
+    // Nothing is changed once it is made: what is stored in parts and moved as a whole at once makes the host wait.
+    #[inline(always)]
     pub fn new(pass: &'a Pass<'t>, code: &'a BlockCode) -> Around<'a, 't> {
-        let start = pass.time.0;
-        let mut around =
-            Around { pass, code, is_whole: true, begin: code.begin, end: code.end, skipped: 0, start };
         if pass.instructions().len() != code.instructions.len() {
-            around.cut();
+            return Around::of_part(pass, code);
         }
-        around
+        let (begin, end) = (&code.begin, &code.end);
+        Around { pass, code, is_whole: true, begin, end, skipped: 0, start: pass.time.0 }
     }
 
     /// Only some of the instructions ran.
     #[cold]
-    fn cut(&mut self) {
-        self.is_whole = false;
-        if let Some([first, ..]) = self.code.instructions.get(self.pass.instructions()) {
-            (self.begin, self.skipped) = (first.edge(), first.first_word);
+    fn of_part(pass: &'a Pass<'t>, code: &'a BlockCode) -> Around<'a, 't> {
+        let ran = code.instructions.get(pass.instructions()).unwrap_or_default();
+        let first = ran.first();
+        Around {
+            pass,
+            code,
+            is_whole: false,
+            begin: first.map_or(&code.begin, |first| &first.at),
+            end: ran.last().map_or(&code.end, |last| &last.at),
+            skipped: first.map_or(0, |first| first.first_word),
+            start: pass.time.0.saturating_sub(pass.instructions().start as u64),
         }
-        if let Some([.., last]) = self.code.instructions.get(self.pass.instructions()) {
-            self.end = last.edge();
-        }
-        self.start = self.start.saturating_sub(self.pass.instructions().start as u64);
     }
 
     /// The words of a stretch, and those after it.
@@ -127,7 +129,7 @@ impl<W: Watch> Backward<'_, '_, W> {
         self.now.is_transit = stretch.is_transit;
         if W::WATCHES {
             let index = stretch.instructions.start + usize::from(number);
-            self.now.address = around.code.instructions.get(index).map_or(0, |known| known.address);
+            self.now.address = around.code.instructions.get(index).map_or(0, |known| known.at.address);
         }
     }
 

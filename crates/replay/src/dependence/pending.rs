@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use lift::{Bytes, Reg, SLOTS};
 use linux::Place;
+use smallvec::SmallVec;
 
 use super::need::Need;
 use super::page::{PAGE, Page, bytes_of};
@@ -105,13 +106,13 @@ pub enum Taken {
     /// All have the same.
     One(Bytes, Need),
     /// Each distinct one with its bytes.
-    Several(Box<[(Bytes, Need)]>),
+    Several(SmallVec<[(Bytes, Need); 3]>),
 }
 
 impl Taken {
     /// Each of the bytes has its own.
     pub fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
-        let mut groups = Vec::new();
+        let mut groups = SmallVec::new();
         while bytes != 0 {
             let need = each[bytes.trailing_zeros() as usize];
             let alike: Bytes = bytes_of(bytes).filter(|&byte| each[byte] == need).map(|byte| 1 << byte).sum();
@@ -121,7 +122,7 @@ impl Taken {
         match *groups {
             [] => Taken::None,
             [(bytes, need)] => Taken::One(bytes, need),
-            _ => Taken::Several(groups.into()),
+            _ => Taken::Several(groups),
         }
     }
 

@@ -206,8 +206,8 @@ impl Growing {
         else {
             return false;
         };
-        first.stmt == then.stmt
-            && first.block == then.block
+        first.at.stmt == then.at.stmt
+            && first.at.block == then.at.block
             && first.is_transit == then.is_transit
             && !first.is_special
             && !then.is_special
@@ -244,11 +244,11 @@ impl Growing {
         }
         Stretch {
             instructions: self.instructions,
-            stmt: own.first().map_or(StmtId::NONE, |first| first.stmt),
-            block: own.first().and_then(|first| first.block),
+            stmt: own.first().map_or(StmtId::NONE, |first| first.at.stmt),
+            block: own.first().and_then(|first| first.at.block),
             is_transit: own.first().is_some_and(|first| first.is_transit),
             is_special: own.first().is_some_and(|first| first.is_special),
-            last_address: own.last().map_or(0, |last| last.address),
+            last_address: own.last().map_or(0, |last| last.at.address),
             writes: own.iter().fold(0, |set, instruction| set | instruction.writes),
             stores: own.iter().any(|instruction| instruction.stores),
             first_word,

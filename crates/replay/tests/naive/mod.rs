@@ -150,9 +150,9 @@ fn facts(trace: &Trace, code: &mut Code<'_>) -> (Vec<Fact>, BTreeMap<u32, Functi
         for index in pass.instructions() {
             let known = &block.instructions[index];
             facts.push(Fact {
-                address: known.address,
-                stmt: known.stmt,
-                block: known.block,
+                address: known.at.address,
+                stmt: known.at.stmt,
+                block: known.at.block,
                 function: block.function.0,
                 is_transit: known.is_transit,
             });
