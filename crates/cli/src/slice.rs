@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use replay::story::{Asked, Subject};
-use replay::{Bounds, Code, Follow, Made, Slice, Step, StmtId, Unseen, Use, Watch};
+use replay::{Bounds, Code, Follow, Made, Slice, Step, StmtId, Strength, Unseen, Use, Watch};
 use report::{Gathering, SliceReport};
 use serde_json::json;
 
@@ -132,7 +132,8 @@ impl<W: Write> Watch for Stream<W> {
         let place = self.places.get(step.stmt.0 as usize).map_or("?", String::as_str);
         let how = match (step.made, step.how) {
             (Made::Decision, _) => "decides",
-            (Made::Omission, _) => "could have changed it",
+            (Made::Omission(Strength::Strong), _) => "would have changed it",
+            (Made::Omission(Strength::Weak), _) => "could have changed it, with others forced",
             (Made::Call, _) => "calls",
             (_, Use::Value) => "value",
             (_, Use::Address) => "address",

@@ -138,6 +138,19 @@ fn a_failed_assertion_leads_to_what_it_compares() {
 }
 
 #[test]
+fn conditions_that_would_have_changed_something_are_told_from_those_that_could_have() {
+    ask(&Asked {
+        name: "two_deep",
+        source: program("two_deep.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["slice", "--at", "output:0", "--kind", "relevant"], &["1"]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
 fn the_sum_of_a_list_is_followed_through_its_elements() {
     ask(&Asked {
         name: "sum_list",

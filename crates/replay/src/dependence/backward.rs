@@ -18,7 +18,7 @@ use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
 use super::ops::Served;
 use super::pending::Pending;
-use super::potential::Potential;
+use super::potential::{Decision, Experiments, Potential, Strength};
 use super::slice::{Share, Slice, Source};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::transfer::{Output, Wish};
@@ -326,14 +326,20 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// A branch that decided about something in the slice is in it as well.
-    fn decide(&mut self, pass: &Pass<'_>, code: &BlockCode, ending: Ending, omitted: Option<Need>) {
+    fn decide(
+        &mut self,
+        pass: &Pass<'_>,
+        code: &BlockCode,
+        ending: Ending,
+        omitted: Option<(Need, Strength)>,
+    ) {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return;
         }
         let decided = self.decided();
         self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
-        let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
+        let omitted = omitted.map(|(need, strength)| self.contribute(need, Made::Omission(strength)));
         let Some(passed) = decided.into_iter().chain(omitted).reduce(Need::joined) else { return };
         let passed = self.used_as(passed, Use::Control);
         self.need_operand(pass, code, passed);
@@ -372,26 +378,27 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// What is needed and would have been written, had the branch at hand gone the other way.
-    fn omission(&mut self, before: &mut Process) -> Option<Need> {
+    fn omission(&mut self, before: &mut Process) -> Option<(Need, Strength)> {
         let potential = self.potential.as_mut()?;
         if !self.now.in_scope || self.pending.is_empty() {
             return None;
         }
-        let arrival = potential.other_side(self.code, before, self.now.time, self.now.address)?;
-        let mut found: Option<Need> = None;
-        let mut join = |need: Need| found = Some(found.map_or(need, |known| known.joined(need)));
-        for range in &arrival.writes.memory {
-            let place = Place::Memory(range.start);
-            for offset in self.pending.offsets_needed(place, range.end - range.start) {
-                self.pending.need_of_memory(range.start + offset).into_iter().for_each(&mut join);
-            }
+        let frame = self.frames.top().and_then(|frame| frame.slot()).filter(|_| self.now.has_frame_pointer);
+        let Now { time, address, .. } = self.now;
+        let decision = Decision { time, address, went: self.next, frame };
+        potential.omission(self.code, before, decision, &mut self.pending)
+    }
+
+    /// Goes on with what is known of experiments with the run.
+    pub(crate) fn remember(&mut self, experiments: Experiments) {
+        if let Some(potential) = &mut self.potential {
+            potential.remember(experiments);
         }
-        for reg in arrival.writes.registers.iter() {
-            self.pending.need_of_slot(reg).into_iter().for_each(&mut join);
-        }
-        let found = found.map(|need| need.used_as(Use::Control))?;
-        potential.tried.telling += 1;
-        Some(found)
+    }
+
+    /// What is known of them now.
+    pub(crate) fn experiments(&mut self) -> Option<Experiments> {
+        Some(std::mem::take(&mut self.potential.as_mut()?.experiments))
     }
 
     /// The statement instance at hand made something that is needed: it is in the slice, and what it used for that is
@@ -404,7 +411,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let Some(instance) = self.frames.instance() else { return need };
         if let Some(repeated) =
             self.repeated.filter(|last| last.need == need && last.instance == instance.number)
-            && !matches!(made, Made::Decision | Made::Call)
+            && !matches!(made, Made::Decision | Made::Omission(_) | Made::Call)
             && repeated.block == now.block
         {
             if let Some(Some(share)) = self.shares.get_mut(instance.stmt.0 as usize) {
@@ -422,6 +429,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.count(passed, instance);
             share.first = now.time;
             share.decisions += u64::from(made == Made::Decision && now.in_scope);
+            share.omissions += u64::from(made == Made::Omission(Strength::Strong));
+            share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
         }
         if W::WATCHES && need.user() != maker {
             let (user, how, distance) = (need.user(), need.how(), passed.distance());

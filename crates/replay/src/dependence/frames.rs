@@ -56,6 +56,13 @@ pub struct Frame {
     in_scope_at: Option<usize>,
 }
 
+impl Frame {
+    /// Address of the return slot, if that is known.
+    pub fn slot(&self) -> Option<u64> {
+        self.slot
+    }
+}
+
 /// The activations at one instant, the outermost first.
 pub struct Frames {
     stack: Vec<Frame>,

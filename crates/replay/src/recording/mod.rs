@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use linux::{Exit, Process, Snapshot, SystemCall};
 use machine::{Intervention, Observer, Time, Trace, Unwatched};
 
+use crate::dependence::Experiments;
 use crate::diversion::Diversion;
 use store::Store;
 
@@ -77,6 +78,8 @@ pub struct Recording {
     options: Options,
     /// When the program itself began, once that has been asked.
     pub(crate) program_start: Option<Time>,
+    /// What came of making its conditions go the other way.
+    pub(crate) experiments: Experiments,
 }
 
 /// A stretch of the run, with a trace of it.
@@ -114,7 +117,8 @@ impl Recording {
             }
             checkpoints.spill();
         };
-        Recording { first, checkpoints, recent: None, last: process, exit, options, program_start: None }
+        let (recent, program_start, experiments) = (None, None, Experiments::default());
+        Recording { first, checkpoints, recent, last: process, exit, options, program_start, experiments }
     }
 
     pub fn start(&self) -> Time {
