@@ -70,7 +70,7 @@ fn status(slice: &Slice) -> u8 {
 }
 
 impl SliceKind {
-    fn follow(self) -> Follow {
+    pub fn follow(self) -> Follow {
         match self {
             SliceKind::Data => Follow::Data,
             SliceKind::Full => Follow::Full,
@@ -88,7 +88,7 @@ impl SliceKind {
 }
 
 /// What was asked about, in words.
-fn criterion(asked: &Asked) -> String {
+pub fn criterion(asked: &Asked) -> String {
     let place = asked.stmt.as_ref().map(|stmt| format!("{}:{}", short_path(&stmt.file), stmt.line));
     let place = place.unwrap_or_default();
     match &asked.subject {

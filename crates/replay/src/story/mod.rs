@@ -8,6 +8,7 @@ mod arrivals;
 mod ask;
 mod crash;
 mod describe;
+mod edges;
 mod gather;
 mod mentions;
 mod origins;
@@ -21,6 +22,7 @@ use machine::Time;
 use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
+pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
 
 use crate::Slice;
