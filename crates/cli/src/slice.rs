@@ -19,7 +19,7 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
     let targets: Vec<_> =
         arguments.at.iter().map(|text| asking::target(text, arguments.hit)).collect::<Result<_, _>>()?;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
-    let progress = Progress::begin("following dependences");
+    let progress = Progress::of("following dependences", recorded.recording.gauge());
     let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let asked: Vec<Asked> = targets

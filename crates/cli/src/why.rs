@@ -17,7 +17,7 @@ use crate::view::{short_path, tell_warnings_about};
 pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
     let target = asking::target(&arguments.at, arguments.hit)?;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
-    let progress = Progress::begin("following what led there");
+    let progress = Progress::of("following what led there", recorded.recording.gauge());
     let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let asked = target.ask(recording, &mut code).map_err(asking::refused)?;

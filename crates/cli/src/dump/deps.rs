@@ -24,7 +24,7 @@ pub fn text(arguments: &DumpDeps) -> Result<String, Failure> {
         Err(_) => Some(asking::target(&arguments.at, arguments.hit)?),
     };
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
-    let progress = Progress::begin("following dependences");
+    let progress = Progress::of("following dependences", recorded.recording.gauge());
     let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let (question, asked) = match (target, at) {

@@ -18,6 +18,7 @@ use machine::{Intervention, Observer, Time, Trace, Unwatched};
 
 use crate::dependence::Experiments;
 use crate::diversion::Diversion;
+use crate::gauge::Gauge;
 use store::Store;
 
 /// Instructions between the first coarse checkpoints.
@@ -80,6 +81,7 @@ pub struct Recording {
     pub(crate) program_start: Option<Time>,
     /// What came of making its conditions go the other way.
     pub(crate) experiments: Experiments,
+    gauge: Gauge,
 }
 
 /// A stretch of the run, with a trace of it.
@@ -117,8 +119,17 @@ impl Recording {
             }
             checkpoints.spill();
         };
-        let (recent, program_start, experiments) = (None, None, Experiments::default());
-        Recording { first, checkpoints, recent, last: process, exit, options, program_start, experiments }
+        Recording {
+            first,
+            checkpoints,
+            recent: None,
+            last: process,
+            exit,
+            options,
+            program_start: None,
+            experiments: Experiments::default(),
+            gauge: Gauge::default(),
+        }
     }
 
     pub fn start(&self) -> Time {
@@ -137,6 +148,11 @@ impl Recording {
     /// The process as it ended.
     pub fn last(&self) -> &Process {
         &self.last
+    }
+
+    /// How far the pass at hand has come.
+    pub fn gauge(&self) -> Gauge {
+        self.gauge.clone()
     }
 
     /// How many checkpoints there are, and how many of them have their pages in a file.
@@ -170,6 +186,8 @@ impl Recording {
         let last = range.end.min(self.end());
         let mut process = self.at(range.start);
         let (mut trace, mut calls) = (Trace::new(), Vec::new());
+        let first = process.machine.time;
+        self.gauge.begin(last.0.saturating_sub(first.0));
         while process.machine.time < last {
             let start = process.machine.time;
             let end = last.min(Time(start.0.saturating_add(SEGMENT)));
@@ -178,6 +196,7 @@ impl Recording {
             calls.clear();
             process.run_followed(end, &mut trace, &mut calls);
             let end = process.machine.time;
+            self.gauge.set(start.0 - first.0);
             if end == start
                 || !visit(Segment { before: &mut before, start, end, trace: &trace, calls: &calls })
             {
@@ -190,7 +209,9 @@ impl Recording {
     pub fn backward(&mut self, end: Time, visit: impl FnMut(Segment<'_>) -> bool) {
         let end = end.min(self.end());
         let (memory, directory) = (self.options.memory / 4, &*self.options.directory);
-        let mut pass = Backward { end, visit, trace: Trace::new(), calls: Vec::new(), memory, directory };
+        self.gauge.begin(end.0.saturating_sub(self.first.time().0));
+        let (trace, calls, gauge) = (Trace::new(), Vec::new(), &self.gauge);
+        let mut pass = Backward { whole: end, end, visit, trace, calls, memory, directory, gauge };
         for index in (0..self.checkpoints.len()).rev() {
             if self.checkpoints.time(index).is_none_or(|time| time >= pass.end) {
                 continue;
@@ -219,6 +240,8 @@ impl Recording {
 
 /// A backward pass.
 struct Backward<'a, V> {
+    /// Where it began.
+    whole: Time,
     /// Where the part that was visited begins.
     end: Time,
     visit: V,
@@ -226,6 +249,7 @@ struct Backward<'a, V> {
     calls: Vec<SystemCall>,
     memory: u64,
     directory: &'a Path,
+    gauge: &'a Gauge,
 }
 
 impl<V: FnMut(Segment<'_>) -> bool> Backward<'_, V> {
@@ -270,6 +294,7 @@ impl<V: FnMut(Segment<'_>) -> bool> Backward<'_, V> {
         self.trace.clear();
         self.calls.clear();
         before.fork().run_followed(end, &mut self.trace, &mut self.calls);
+        self.gauge.set(self.whole.0.saturating_sub(end.0));
         self.end = start;
         let (trace, calls) = (&self.trace, &*self.calls);
         (self.visit)(Segment { before: &mut before, start, end, trace, calls })
