@@ -4,12 +4,11 @@ use std::io::{self, Write};
 
 use replay::story::{Asked, Subject};
 use replay::{Bounds, Code, Follow, Made, Slice, Step, StmtId, Strength, Unseen, Use, Watch};
-use report::{Gathering, SliceReport};
+use report::{Gathering, SliceReport, envelope};
 use serde_json::json;
 
 use crate::args::{Format, SliceArguments, SliceKind};
 use crate::asking::{self, RecordedCase};
-use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::progress::Progress;
 use crate::view::{short_path, tell_warnings_about};

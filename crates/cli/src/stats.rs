@@ -7,11 +7,11 @@ use linux::{Exit, Process, signal};
 use replay::Statistics;
 use replay::failure::Verdict;
 use replay::oracle::{Examined, examine};
+use report::envelope;
 use serde_json::json;
 
 use crate::args::{Format, StatsArguments};
 use crate::case_arguments::Opened;
-use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::streams::{printable, tell};
 use crate::view::program_of;

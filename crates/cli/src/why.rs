@@ -3,12 +3,11 @@
 use linux::fs::Stream;
 use replay::Code;
 use replay::story::Subject;
-use report::WhyReport;
+use report::{WhyReport, envelope};
 use serde_json::json;
 
 use crate::args::{Format, WhyArguments};
 use crate::asking::{self, RecordedCase};
-use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::progress::Progress;
