@@ -18,7 +18,7 @@ pub mod story;
 
 pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{
-    Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User,
+    Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Sealed, Stdin, User,
 };
 pub use dependence::{
     Backward, Bounds, Cell, Code, Context, Follow, Forced, Made, Need, Question, Share, Slice, Source,
