@@ -104,6 +104,33 @@ struct Known {
     weak: Option<(Arc<Writes>, Forced)>,
 }
 
+/// The side that a condition did not take.
+struct OtherSide {
+    decision: Decision,
+    flow: Rc<FunctionFlow>,
+    /// `None` if the graph does not tell.
+    side: Option<Rc<Side>>,
+    /// The other parts of the condition, and how they have to fall.
+    members: Vec<(u64, bool)>,
+    /// The branch and the frame, if all that the side can write follows from them.
+    frame: Option<(u64, u64)>,
+}
+
+impl OtherSide {
+    fn meeting(&self) -> Option<u64> {
+        self.flow.reconvergence(self.decision.address)
+    }
+
+    /// Nothing is decided on it.
+    fn is_straight(&self) -> bool {
+        self.side.as_ref().is_some_and(|side| !side.decides)
+    }
+
+    fn is_safe(&self) -> bool {
+        self.side.as_ref().is_some_and(|side| side.is_safe)
+    }
+}
+
 /// So many ranges of memory are kept in all.
 const MOST_RANGES: usize = 1 << 21;
 /// Instructions between two states that are kept of a segment.
@@ -157,7 +184,48 @@ impl Potential {
         decision: Decision,
         pending: &mut Pending,
     ) -> Option<(Need, Strength)> {
-        let Decision { time, address, went, frame } = decision;
+        let other = self.other_side(code, decision)?;
+        if self.tried.experiments >= self.bounds.experiments {
+            self.tried.left_out += 1;
+            return None;
+        }
+        self.tried.experiments += 1;
+        if let Some(all) = other.frame.and_then(|frame| self.all.get(&frame)) {
+            let need = needed(pending, all);
+            if need.is_none() || other.is_straight() && other.is_safe() {
+                self.tried.known += 1;
+                self.tried.telling += u64::from(need.is_some());
+                return need.map(|need| (need, Strength::Strong));
+            }
+        }
+        let time = other.decision.time;
+        let (mut known, origin) = match self.experiments.known.get(&time) {
+            Some(known) => (known.clone(), None),
+            None => self.strong(before, &other),
+        };
+        self.tried.cut += u64::from(!known.has_met);
+        if let (Some(frame), Some(writes), true, true) =
+            (other.frame, &known.strong, known.has_met, other.is_straight())
+        {
+            self.all.insert(frame, writes.clone());
+        }
+        let strong = known.strong.as_ref().and_then(|writes| needed(pending, writes));
+        self.tried.telling += u64::from(strong.is_some());
+        let found = match strong {
+            Some(need) => Some((need, Strength::Strong)),
+            None if known.strong.is_some() && other.side.is_some() && !other.is_straight() => {
+                self.force(before, &other, &mut known, origin);
+                self.weak_need(&known, pending)
+            }
+            None => None,
+        };
+        self.experiments.keep(time, known);
+        found
+    }
+
+    /// What is known of the other side without running it; `None` if there is nothing on it, or nothing was decided.
+    fn other_side(&mut self, code: &Code<'_>, decision: Decision) -> Option<OtherSide> {
+        let Decision { address, went, frame, .. } = decision;
         let members = deciding(code, address)?;
         let flow = code.flow.function(address)?;
         let make_side = || Side::of(code.program(), &flow, address, went).map(Rc::new);
@@ -165,56 +233,30 @@ impl Potential {
         if side.as_ref().is_some_and(|side| side.is_empty()) {
             return None;
         }
-        if self.tried.experiments >= self.bounds.experiments {
-            self.tried.left_out += 1;
-            return None;
+        let is_fixed = side.as_ref().is_some_and(|side| side.is_fixed && members.is_empty());
+        let frame = frame.filter(|_| is_fixed).map(|frame| (address, frame));
+        Some(OtherSide { decision, flow, side, members, frame })
+    }
+
+    /// Finds out what can be written with conditions forced, unless that is known or too much has been tried.
+    fn force(
+        &mut self,
+        before: &mut Process,
+        other: &OtherSide,
+        known: &mut Known,
+        origin: Option<Snapshot>,
+    ) {
+        let left = self.bounds.ways_in_all.saturating_sub(self.tried.forced.ways);
+        let most_ways = self.bounds.ways.min(left);
+        if known.weak.is_none() && most_ways > 0 {
+            let origin = origin.or_else(|| self.strong(before, other).1);
+            known.weak = origin.and_then(|origin| self.weak(origin, other, most_ways));
         }
-        self.tried.experiments += 1;
-        let fixed = side.as_ref().filter(|side| side.is_fixed && members.is_empty());
-        let frame = frame.filter(|_| fixed.is_some()).map(|frame| (address, frame));
-        if let Some(all) = frame.and_then(|frame| self.all.get(&frame)) {
-            let need = needed(pending, all);
-            let is_sure = side.as_ref().is_some_and(|side| !side.decides && side.is_safe);
-            if need.is_none() || is_sure {
-                self.tried.known += 1;
-                self.tried.telling += u64::from(need.is_some());
-                return need.map(|need| (need, Strength::Strong));
-            }
+        if let (Some(frame), Some((writes, forced))) = (other.frame, &known.weak)
+            && forced.is_complete()
+        {
+            self.all.insert(frame, writes.clone());
         }
-        let (mut known, mut origin) = match self.experiments.known.get(&time) {
-            Some(known) => (known.clone(), None),
-            None => self.strong(before, time, &members, flow.reconvergence(address)),
-        };
-        self.tried.cut += u64::from(!known.has_met);
-        let strong = known.strong.as_ref().and_then(|writes| needed(pending, writes));
-        self.tried.telling += u64::from(strong.is_some());
-        let mut found = strong.map(|need| (need, Strength::Strong));
-        if let (None, Some(side), Some(writes)) = (found, &side, &known.strong) {
-            if side.decides {
-                let most =
-                    self.bounds.ways.min(self.bounds.ways_in_all.saturating_sub(self.tried.forced.ways));
-                if known.weak.is_none() && origin.is_none() && most > 0 {
-                    origin = self.strong(before, time, &members, None).1;
-                }
-                if known.weak.is_none()
-                    && let Some(origin) = origin.filter(|_| most > 0)
-                {
-                    known.weak = Some(self.weak(origin, &flow, side, address, &members, most));
-                }
-                found = self.weak_need(&known, pending);
-                if let (Some(frame), Some((writes, forced))) = (frame, &known.weak)
-                    && forced.is_complete()
-                {
-                    self.all.insert(frame, writes.clone());
-                }
-            } else if let Some(frame) = frame
-                && known.has_met
-            {
-                self.all.insert(frame, writes.clone());
-            }
-        }
-        self.experiments.keep(time, known);
-        found
     }
 
     fn weak_need(&mut self, known: &Known, pending: &mut Pending) -> Option<(Need, Strength)> {
@@ -229,18 +271,13 @@ impl Potential {
     }
 
     /// The other side as its conditions fall, and the state with which it begins.
-    fn strong(
-        &mut self,
-        before: &mut Process,
-        time: Time,
-        members: &[(u64, bool)],
-        meeting: Option<u64>,
-    ) -> (Known, Option<Snapshot>) {
+    fn strong(&mut self, before: &mut Process, other: &OtherSide) -> (Known, Option<Snapshot>) {
+        let time = other.decision.time;
         let mut state = self.state(before, time);
         let flip = Intervention::At(time, Action::FlipBranch);
         let mut diversion = Diversion::new(&mut state, &[flip]);
         // The parts that are asked after this one are made to agree.
-        for (member, side) in members {
+        for (member, side) in &other.members {
             let arrival = diversion.run_to(Some(*member), self.bounds.instructions, &mut self.scanner);
             if arrival.outcome != Outcome::Reached {
                 return (Known { strong: None, has_met: false, weak: None }, None);
@@ -248,6 +285,7 @@ impl Potential {
             let force = Intervention::At(diversion.time(), Action::ForceCondition(*side));
             diversion = Diversion::new(diversion.process(), &[force]);
         }
+        let meeting = other.meeting();
         let arrival = diversion.run_to(meeting, self.bounds.instructions, &mut self.scanner);
         let has_met =
             arrival.outcome == Outcome::Reached || meeting.is_none() && arrival.outcome == Outcome::Left;
@@ -256,20 +294,14 @@ impl Potential {
     }
 
     /// The same with conditions forced.
-    fn weak(
-        &mut self,
-        origin: Snapshot,
-        flow: &FunctionFlow,
-        side: &Side,
-        address: u64,
-        members: &[(u64, bool)],
-        most_ways: u64,
-    ) -> (Arc<Writes>, Forced) {
-        let meeting = flow.reconvergence(address);
-        let own: BTreeSet<_> = members.iter().filter_map(|(member, _)| flow.block_at(*member)).collect();
+    fn weak(&mut self, origin: Snapshot, other: &OtherSide, most_ways: u64) -> Option<(Arc<Writes>, Forced)> {
+        let flow = &*other.flow;
+        let members = other.members.iter();
+        let own: BTreeSet<_> = members.filter_map(|(member, _)| flow.block_at(*member)).collect();
+        let (side, meeting) = (other.side.as_deref()?, other.meeting());
         let exploration = Exploration { flow, side, meeting, bounds: self.bounds, most_ways };
         let (writes, forced) = exploration.run(origin, own, &mut self.scanner);
-        (Arc::new(writes), forced)
+        Some((Arc::new(writes), forced))
     }
 
     fn state(&mut self, before: &mut Process, time: Time) -> Process {
@@ -293,12 +325,20 @@ impl Potential {
 
 impl Experiments {
     fn keep(&mut self, time: Time, known: Known) {
-        let weak = known.weak.as_ref().map(|(writes, _)| writes);
-        let ranges: usize = known.strong.iter().chain(weak).map(|writes| 1 + writes.memory.len()).sum();
+        let ranges = known.ranges();
         if self.ranges.saturating_add(ranges) <= MOST_RANGES {
             self.ranges += ranges;
-            self.known.insert(time, known);
+            let before = self.known.insert(time, known);
+            self.ranges -= before.map_or(0, |before| before.ranges());
         }
+    }
+}
+
+impl Known {
+    /// How many ranges it keeps, and one for itself.
+    fn ranges(&self) -> usize {
+        let weak = self.weak.as_ref().map(|(writes, _)| writes);
+        1 + self.strong.iter().chain(weak).map(|writes| writes.memory.len()).sum::<usize>()
     }
 }
 

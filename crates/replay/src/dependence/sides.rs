@@ -28,7 +28,7 @@ impl Side {
     /// The side that the branch did not take, whichever that is: `went` is where it led to.
     pub fn of(program: &Program, flow: &FunctionFlow, branch: u64, went: u64) -> Option<Side> {
         let cfg = flow.cfg();
-        let block = cfg.block(flow.block_at(branch)?)?;
+        let block = cfg.block(flow.block_at(branch)?).filter(|block| block.last == branch)?;
         let Terminator::Branch { taken, not_taken } = block.terminator else { return None };
         let is_there = |id: &BlockId| cfg.block(*id).is_some_and(|block| block.start == went);
         let target = [taken, not_taken].into_iter().find(|id| !is_there(id))?;
