@@ -396,7 +396,6 @@ fn dependences_are_dumped_one_by_one() {
             (&["dump", "deps", "--at", "two_deep.c:16:price", "--kind", "relevant"], &["1"]),
             (&["dump", "deps", "--at", "two_deep.c:16:price", "--depth", "1", "--kind", "data"], &["1"]),
             (&["dump", "deps", "--at", "two_deep.c:12", "--depth", "3", "--format", "dot"], &["20"]),
-            (&["dump", "deps", "--at", "999M"], &["1"]),
             (&["dump", "deps", "--at", "two_deep.c:400"], &["1"]),
         ],
         input: "",
@@ -415,6 +414,9 @@ fn dependences_of_an_instant_are_those_of_what_its_instruction_made() {
     let place = dump("two_deep.c:16:price");
     let line = place.lines().find(|line| line.contains("price (4 at")).unwrap();
     let time = line.rsplit(' ').next().unwrap();
+    let ran = scratch.whydunit_apart(&["dump", "deps", "--at", "999M", "--", &program, "1"], b"");
+    let told = "whydunit: there is no instruction 999000000: the run has ";
+    assert!(ran.status == 1 && ran.stderr.starts_with(told), "{ran:?}");
     let instant = dump(time);
     assert!(instant.starts_with(&format!("#0, distance 0: what instruction {time} made\n")), "{instant}");
     assert!(instant.contains("price (4 at") && instant.contains("amount (4 at"), "{instant}");
