@@ -150,6 +150,8 @@ pub struct Repeats {
     pub made: Vec<Known>,
     /// What the executions before used that the last did not.
     pub from: Vec<Reference>,
+    /// Where chains end that lead to executions before, and not to the last.
+    pub origins: Vec<Origin>,
 }
 
 /// An access that goes by one variable and lands in another.
