@@ -440,23 +440,45 @@ fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
     copies
 }
 
-/// Where a function has one way out, its result waits in the frame until then. Loading it is no step of the program; the
-/// statement is that of the closing brace, unless all of the function is one.
+/// Where a function has one way out, its result waits in the frame or in a register until then. Loading it is no step of
+/// the program; the statement is that of the closing brace, unless all of the function is one.
 fn pass_results(instructions: &mut [InstructionCode], pass: &Pass<'_>, entry: StmtId) {
     let Some(last) = instructions.last().map(|instruction| instruction.stmt).filter(|stmt| *stmt != entry)
     else {
         return;
     };
-    for (instruction, (_, ops)) in instructions.iter_mut().zip(pass.whole_block()) {
-        instruction.is_transit |= instruction.stmt == last && loads_result(ops);
+    let mut ops = pass.whole_block().map(|(_, ops)| ops).peekable();
+    let mut goes_back = false;
+    for instruction in instructions {
+        let Some(own) = ops.next() else { return };
+        let goes = goes_round(own, ops.peek().copied().unwrap_or_default());
+        instruction.is_transit |= instruction.stmt == last && (loads_result(own) || goes || goes_back);
+        goes_back = goes;
     }
+}
+
+/// A float goes through a general register and back, as compilers that do not optimise let it at the closing brace.
+fn goes_round(ops: &[Op], next: &[Op]) -> bool {
+    let copies = |ops: &[Op], to: Reg, from: Reg| {
+        let copies = |op: &Op| match op {
+            Op::Move { dst, src: Value::Reg(src) } | Op::ZeroExtend { dst, src, .. } => {
+                (*dst, *src) == (to, from)
+            }
+            _ => false,
+        };
+        ops.iter().any(copies) && ops.iter().all(|op| copies(op) || clears(op))
+    };
+    copies(ops, Reg::RAX, Reg::xmm(0)) && copies(next, Reg::xmm(0), Reg::RAX)
+}
+
+fn clears(op: &Op) -> bool {
+    matches!(op, Op::Move { src: Value::Const(0), .. })
 }
 
 fn loads_result(ops: &[Op]) -> bool {
     let is_result = |reg: &Reg| [Reg::RAX, Reg::RDX, Reg::xmm(0), Reg::xmm(1)].contains(reg);
     let loads =
         |op: &Op| matches!(op, Op::Load { dst, address, .. } if is_result(dst) && is_of_frame(address));
-    let clears = |op: &Op| matches!(op, Op::Move { src: Value::Const(0), .. });
     ops.iter().any(loads) && ops.iter().all(|op| loads(op) || clears(op))
 }
 
