@@ -321,7 +321,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         let Some(need) = left.control else { return };
         let passed = self.contribute(need, Made::Call);
         if ending == Ending::Call {
-            self.need_operand(pass, code, self.used_as(passed, Use::Control));
+            let passed = self.used_as(passed, Use::Control);
+            self.need_operand(pass, code, passed);
+            if left.pads {
+                self.need_slot(Reg::RDX, 0x0f, passed);
+            }
         }
     }
 

@@ -32,6 +32,8 @@ pub struct Function {
     pub has_frame_pointer: bool,
     /// It puts text together and out: what it puts out is made of what it is given, and its own conditions are no reasons.
     pub is_output: bool,
+    /// It puts out as many characters as it is told, so that this number is a reason for each of them.
+    pub pads: bool,
     /// It hands out memory: how many of its arguments say which.
     pub allocator: Option<usize>,
 }
@@ -124,6 +126,9 @@ const OUTPUT: [&str; 14] = [
     "printf", "fprintf", "dprintf", "sprintf", "snprintf", "asprintf", "puts", "fputs", "putc", "fputc",
     "putchar", "fwrite", "putw", "perror",
 ];
+
+/// The C library's functions that put out a number of equal characters: the stream, the character, and how many.
+const PADDING: [&str; 2] = ["_IO_padn", "_IO_wpadn"];
 
 fn is_output(name: &str) -> bool {
     let bare = name.trim_start_matches('_').trim_start_matches("IO_").trim_end_matches("_chk");
@@ -244,6 +249,7 @@ impl<'p> Code<'p> {
             flow,
             in_scope,
             is_output,
+            pads: !in_scope && name.is_some_and(|name| PADDING.contains(&name)),
             has_frame_pointer: has_frame_pointer(program, entry),
             allocator,
         }));

@@ -153,6 +153,7 @@ fn facts(trace: &Trace, code: &mut Code<'_>) -> (Vec<Fact>, BTreeMap<u32, Functi
             in_scope: known.in_scope,
             has_frame_pointer: known.has_frame_pointer,
             is_output: known.is_output,
+            pads: known.pads,
             allocator: known.allocator,
         });
         for index in pass.instructions() {
