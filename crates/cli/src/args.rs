@@ -264,7 +264,7 @@ pub enum Dump {
     Core(DumpCore),
     /// The dependences near a place or an instant of a run: what each statement instance used of which other
     #[command(override_usage = "whydunit dump deps --at PLACE|T [OPTIONS] -- PROGRAM [ARGS]...")]
-    Deps(DumpDeps),
+    Deps(Box<DumpDeps>),
     /// The execution index of an instant of a run: the calls, condition sides and iterations around it
     #[command(override_usage = "whydunit dump index --at T [OPTIONS] -- PROGRAM [ARGS]...")]
     Index(DumpIndex),
