@@ -94,6 +94,11 @@ fn an_experiment_in_a_frame_speaks_for_the_others() {
     let (_, tried) = relevant("rounds", "-O0", Bounds::default());
     assert!(tried.experiments > 1000 && tried.known > 990, "{tried:?}");
     assert!(tried.forced.ways < 100, "{tried:?}");
+    // So they do not count for the bound.
+    let (_, bounded) = relevant("rounds", "-O0", Bounds { experiments: 50, ..Bounds::default() });
+    assert_eq!((bounded.experiments, bounded.left_out), (tried.experiments, 0));
+    let (_, cut) = relevant("rounds", "-O0", Bounds { experiments: 2, ..Bounds::default() });
+    assert!(cut.left_out > 0 && cut.experiments + cut.left_out == tried.experiments, "{cut:?}");
 }
 
 #[test]

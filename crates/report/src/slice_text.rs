@@ -99,9 +99,13 @@ fn omission_marks(omits: bool, omits_weakly: bool) -> &'static str {
 }
 
 fn trials(counts: &TriedCounts) -> String {
-    let TriedCounts { tried, telling, cut_short, not_tried, .. } = counts;
+    let TriedCounts { tried, telling, cut_short, not_tried, known, .. } = counts;
+    let known = match known {
+        0 => String::new(),
+        _ => format!(" ({known} told by earlier ones)"),
+    };
     let mut text = format!(
-        "\nmade to go the other way: {tried} executions of conditions; {telling} would have changed something,\n\
+        "\nmade to go the other way: {tried} executions of conditions{known}; {telling} would have changed something,\n\
          {cut_short} did not come to where both ways meet, {not_tried} more were not tried\n"
     );
     let TriedCounts {

@@ -28,7 +28,7 @@ use crate::flow::FunctionFlow;
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Conditions that are made to go the other way.
+    /// Conditions that are made to go the other way, those apart of which an earlier experiment has told all.
     pub experiments: u64,
     /// Instructions that one of them may take to where the ways meet.
     pub instructions: u64,
@@ -185,19 +185,20 @@ impl Potential {
         pending: &mut Pending,
     ) -> Option<(Need, Strength)> {
         let other = self.other_side(code, decision)?;
-        if self.tried.experiments >= self.bounds.experiments {
-            self.tried.left_out += 1;
-            return None;
-        }
-        self.tried.experiments += 1;
         if let Some(all) = other.frame.and_then(|frame| self.all.get(&frame)) {
             let need = needed(pending, all);
             if need.is_none() || other.is_straight() && other.is_safe() {
+                self.tried.experiments += 1;
                 self.tried.known += 1;
                 self.tried.telling += u64::from(need.is_some());
                 return need.map(|need| (need, Strength::Strong));
             }
         }
+        if self.tried.experiments - self.tried.known >= self.bounds.experiments {
+            self.tried.left_out += 1;
+            return None;
+        }
+        self.tried.experiments += 1;
         let time = other.decision.time;
         let (mut known, origin) = match self.experiments.known.get(&time) {
             Some(known) => (known.clone(), None),
