@@ -43,6 +43,16 @@ impl Forced {
         self.left_out += other.left_out;
     }
 
+    /// Counts how a way ended.
+    fn count(&mut self, outcome: &Outcome, ways_meet: bool) {
+        match outcome {
+            Outcome::Reached => {}
+            Outcome::Left => self.ended += u64::from(ways_meet),
+            Outcome::CutShort => self.cut += 1,
+            Outcome::Ended(_) | Outcome::Called => self.ended += 1,
+        }
+    }
+
     /// All of the side was executed.
     pub fn is_complete(&self) -> bool {
         self.ended + self.cut + self.left_out == 0
@@ -97,21 +107,12 @@ impl Exploration<'_> {
             let arrival = diversion.run_to_goal(&mut way, self.bounds.forced_instructions, scanner);
             let (turns, unknown) = (way.turns, way.unknown);
             forced.left_out += unknown;
-            match arrival.outcome {
-                Outcome::Reached => {}
-                Outcome::Left => forced.ended += u64::from(self.meeting.is_some()),
-                Outcome::CutShort => forced.cut += 1,
-                Outcome::Ended(_) | Outcome::Called => forced.ended += 1,
-            }
+            forced.count(&arrival.outcome, self.meeting.is_some());
             writes.join(&arrival.writes);
             let origin = Rc::new(diversion.into_origin());
-            let turned = turns.into_iter();
-            open.extend(turned.map(|(time, action, target)| Turn {
-                origin: origin.clone(),
-                time,
-                action,
-                target,
-            }));
+            for (time, action, target) in turns {
+                open.push_back(Turn { origin: origin.clone(), time, action, target });
+            }
             open.retain(|turn| !visited.contains(&turn.target));
             if forced.ways >= self.most_ways {
                 let targets: BTreeSet<BlockId> = open.iter().map(|turn| turn.target).collect();
