@@ -262,6 +262,9 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// The dependences near a place or an instant of a run: what each statement instance used of which other
+    #[command(override_usage = "whydunit dump deps --at PLACE|T [OPTIONS] -- PROGRAM [ARGS]...")]
+    Deps(Box<DumpDeps>),
     /// The execution index of an instant of a run: the calls, condition sides and iterations around it
     #[command(override_usage = "whydunit dump index --at T [OPTIONS] -- PROGRAM [ARGS]...")]
     Index(DumpIndex),
@@ -295,6 +298,31 @@ pub struct DumpCore {
 
     #[command(flatten)]
     pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpDeps {
+    /// What is asked about: a place, as for `whydunit why`, or an instant
+    ///
+    /// T means what the instruction T made, counted from 0; `end` is the last one.
+    #[arg(long, verbatim_doc_comment, value_name = "PLACE|T")]
+    pub at: String,
+    /// Which execution of a line is meant: its number, from 1, or `last`
+    #[arg(long, value_name = "N", value_parser = hit, default_value = "last")]
+    pub hit: Hit,
+    /// Which dependences are followed
+    #[arg(long, value_enum, default_value = "full")]
+    pub kind: SliceKind,
+    /// How many steps back
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub depth: u32,
+    /// How they are written: as text, or for Graphviz
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: GraphFormat,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub case: CaseArguments,
 }
 
 #[derive(Debug, Args)]
@@ -449,7 +477,7 @@ fn hit(text: &str) -> Result<Hit, String> {
     number.ok_or_else(|| "an execution is a number, from 1, or `last`".to_owned())
 }
 
-fn instant(text: &str) -> Result<Instant, String> {
+pub fn instant(text: &str) -> Result<Instant, String> {
     if text == "end" {
         return Ok(Instant::End);
     }

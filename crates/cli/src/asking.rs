@@ -71,7 +71,11 @@ pub fn target(text: &str, hit: Hit) -> Result<Target, Failure> {
 
 /// A question that has no answer.
 pub fn refused(error: AskError) -> Failure {
-    let status = if error.is_usage() { exit_code::USAGE } else { exit_code::NO_ANSWER };
+    let status = match error {
+        AskError::NoCrash { .. } => exit_code::NO_FAILURE,
+        _ if error.is_usage() => exit_code::USAGE,
+        _ => exit_code::NO_ANSWER,
+    };
     // Debug information has whole paths; people here have not.
     let here = std::env::current_dir().map(|here| format!("{}/", here.display())).unwrap_or_default();
     let message = error.to_string();

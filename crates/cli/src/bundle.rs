@@ -86,7 +86,7 @@ fn open(path: &Path) -> Option<File> {
 
 /// The static view of the program in a bundle, which is not loaded anywhere.
 pub fn program(bundle: &Bundle) -> Result<Program> {
-    let process = bundle.load()?;
+    let process = bundle.sealed_case().load()?;
     let executable = &process.kernel.command.executable;
     let name = String::from_utf8_lossy(executable);
     let content =

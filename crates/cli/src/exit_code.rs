@@ -6,6 +6,8 @@ pub const SUCCESS: u8 = 0;
 pub const NO_ANSWER: u8 = 1;
 /// The command line makes no sense; under `run` that is [`FAILED`].
 pub const USAGE: u8 = 2;
+/// The question is about a failure, and the program did not fail.
+pub const NO_FAILURE: u8 = 3;
 /// `run` could not run the program, or not to its end: a limit, something unsupported, a bug in whydunit.
 pub const FAILED: u8 = 125;
 /// `run` found the program but it cannot be executed.
@@ -31,7 +33,8 @@ pub const QUESTION_HELP: &str = "\
 Exit status:
   0  there is an answer
   1  there is none: the line was never executed, the variable was optimised out
-  2  the question makes no sense, or the program cannot be run";
+  2  the question makes no sense, or the program cannot be run
+  3  the question is about a crash, and there was none";
 
 /// An error message and the status to exit with.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ mod atomic_file;
 mod bundle;
 mod case_arguments;
 mod dump;
-mod envelope;
 mod exit_code;
 mod fault_report;
 mod lookup;

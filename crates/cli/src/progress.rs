@@ -1,9 +1,12 @@
-//! Tells who waits that something is going on: only on a terminal, and only when it takes more than a second.
+//! Tells who waits that something is going on, and how much of it is done: only on a terminal, and only when it takes more
+//! than a second.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use replay::Gauge;
 
 use crate::streams::tell;
 
@@ -15,7 +18,13 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Of something of which nobody knows how long it takes.
     pub fn begin(what: &'static str) -> Progress {
+        Progress::of(what, Gauge::default())
+    }
+
+    /// Of passes that tell how far they have come.
+    pub fn of(what: &'static str, gauge: Gauge) -> Progress {
         if !io::stderr().is_terminal() {
             return Progress { running: None };
         }
@@ -24,7 +33,7 @@ impl Progress {
             let begun = Instant::now();
             let mut has_told = false;
             while receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                tell(&format!("\r\x1b[Kwhydunit: {what}, {} s", begun.elapsed().as_secs()));
+                tell(&format!("\r\x1b[K{}", line(what, gauge.percent(), begun.elapsed().as_secs())));
                 has_told = true;
             }
             if has_told {
@@ -35,6 +44,11 @@ impl Progress {
     }
 }
 
+fn line(what: &str, percent: Option<u64>, seconds: u64) -> String {
+    let percent = percent.map_or_else(String::new, |percent| format!(", {percent} %"));
+    format!("whydunit: {what}{percent}, {seconds} s")
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.running.take() {
@@ -42,5 +56,16 @@ impl Drop for Progress {
             // A thread that panicked has told so itself.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_shown_where_it_is_known() {
+        assert_eq!(line("following dependences", Some(43), 5), "whydunit: following dependences, 43 %, 5 s");
+        assert_eq!(line("running the program", None, 2), "whydunit: running the program, 2 s");
     }
 }

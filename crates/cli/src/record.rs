@@ -45,7 +45,7 @@ fn expect_plainly(bundle: &mut Bundle) -> Result<()> {
         return Ok(());
     }
     // What the run has printed was passed on and is gone.
-    let mut process = bundle.load()?;
+    let mut process = bundle.sealed_case().load()?;
     process.run(bundle.case.end(), &mut Unwatched);
     bundle.case.oracle = expect_like_reference(&bundle.case, &process)?.oracle;
     Ok(())

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use linux::errno::Errno;
 use linux::fs::Pieces;
-use linux::{Exit, LoadError, Process, signal};
+use linux::{Config, Exit, LoadError, Process, signal};
 use machine::{Time, Unwatched};
 use replay::{Bytes, Case, Ending, Limits, Stdin};
 
@@ -174,16 +174,15 @@ pub fn open(arguments: &GuestArguments) -> Result<Opened, Failure> {
 /// The same if a bundle was given.
 pub fn open_bundle(arguments: &GuestArguments) -> Result<Option<Opened>, Failure> {
     let Some(bundle) = bundle::given(arguments)? else { return Ok(None) };
-    let process = bundle.load().map_err(refused)?;
-    Ok(Some(Opened { process, case: bundle.case, recorded: Some(bundle.ending) }))
+    let case = bundle.sealed_case();
+    let process = case.load().map_err(refused)?;
+    Ok(Some(Opened { process, case, recorded: Some(bundle.ending) }))
 }
 
 /// The process of a case; `live` says in which pieces standard input is yet to come.
 pub fn load_case(case: &Case, live: Option<Pieces>) -> Result<Process, Failure> {
-    let mut config = case.config();
-    if let Some(pieces) = live {
-        (config.stdin_open, config.stdin_pieces) = (true, pieces);
-    }
+    let Some(pieces) = live else { return case.load().map_err(refused) };
+    let config = Config { stdin_open: true, stdin_pieces: pieces, ..case.config() };
     Process::load(&config).map_err(refused)
 }
 

@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use replay::story::{Asked, Subject};
-use replay::{Bounds, Code, Follow, Made, Slice, Step, StmtId, Unseen, Use, Watch};
-use report::{Gathering, SliceReport};
+use replay::{Bounds, Code, Follow, Made, Slice, Step, StmtId, Strength, Unseen, Use, Watch};
+use report::{Gathering, SliceReport, envelope};
 use serde_json::json;
 
 use crate::args::{Format, SliceArguments, SliceKind};
 use crate::asking::{self, RecordedCase};
-use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::progress::Progress;
 use crate::view::{short_path, tell_warnings_about};
@@ -19,7 +18,7 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
     let targets: Vec<_> =
         arguments.at.iter().map(|text| asking::target(text, arguments.hit)).collect::<Result<_, _>>()?;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
-    let progress = Progress::begin("following dependences");
+    let progress = Progress::of("following dependences", recorded.recording.gauge());
     let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let asked: Vec<Asked> = targets
@@ -70,7 +69,7 @@ fn status(slice: &Slice) -> u8 {
 }
 
 impl SliceKind {
-    fn follow(self) -> Follow {
+    pub fn follow(self) -> Follow {
         match self {
             SliceKind::Data => Follow::Data,
             SliceKind::Full => Follow::Full,
@@ -88,7 +87,7 @@ impl SliceKind {
 }
 
 /// What was asked about, in words.
-fn criterion(asked: &Asked) -> String {
+pub fn criterion(asked: &Asked) -> String {
     let place = asked.stmt.as_ref().map(|stmt| format!("{}:{}", short_path(&stmt.file), stmt.line));
     let place = place.unwrap_or_default();
     match &asked.subject {
@@ -132,7 +131,8 @@ impl<W: Write> Watch for Stream<W> {
         let place = self.places.get(step.stmt.0 as usize).map_or("?", String::as_str);
         let how = match (step.made, step.how) {
             (Made::Decision, _) => "decides",
-            (Made::Omission, _) => "could have changed it",
+            (Made::Omission(Strength::Strong), _) => "would have changed it",
+            (Made::Omission(Strength::Weak), _) => "could have changed it, with others forced",
             (Made::Call, _) => "calls",
             (_, Use::Value) => "value",
             (_, Use::Address) => "address",

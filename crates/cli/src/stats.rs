@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use linux::{Exit, Process, signal};
-use replay::Statistics;
 use replay::failure::Verdict;
 use replay::oracle::{Examined, examine};
+use replay::{Options, Recording, Statistics};
+use report::envelope;
 use serde_json::json;
 
 use crate::args::{Format, StatsArguments};
 use crate::case_arguments::Opened;
-use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::streams::{printable, tell};
 use crate::view::program_of;
@@ -22,17 +22,20 @@ pub fn stats(arguments: &StatsArguments) -> Result<u8, Failure> {
     let map = arguments.view.sources.source_map().map_err(usage)?;
     let Opened { case, mut process } = arguments.case.open()?;
     let view = |process: &Process| program_of(process).with_source_map(map.clone());
-    let start = process.fork();
+    let mut start = process.fork();
     let examined = examine(&case, process, &view).map_err(|error| usage(error.into()))?;
     for warning in examined.process.kernel.warnings.list() {
         tell(&format!("whydunit: warning: {warning}\n"));
     }
     let program = view(&examined.process);
+    let (checkpoints, _) =
+        Recording::make(start.fork(), Options::from(examined.process.machine.time)).checkpoints();
     let statistics = Statistics::of(start, examined.process.machine.time, &program, &scope);
     let text = match arguments.format {
-        Format::Text => text(&statistics, &examined),
+        Format::Text => text(&statistics, checkpoints, &examined),
         Format::Json => {
-            envelope("stats", &examined.case, &examined.verdict, Vec::new(), counts(&statistics, &examined))
+            let counts = counts(&statistics, checkpoints, &examined);
+            envelope("stats", &examined.case, &examined.verdict, Vec::new(), counts)
         }
     };
     let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
@@ -43,7 +46,7 @@ pub fn stats(arguments: &StatsArguments) -> Result<u8, Failure> {
     }
 }
 
-fn text(statistics: &Statistics, examined: &Examined) -> String {
+fn text(statistics: &Statistics, checkpoints: usize, examined: &Examined) -> String {
     let Statistics { instructions, in_scope, system_calls, pages, stdout, stderr, state } = statistics;
     let mut text = String::new();
     let share = *in_scope as f64 / (*instructions).max(1) as f64 * 100.0;
@@ -56,6 +59,7 @@ fn text(statistics: &Statistics, examined: &Examined) -> String {
         let _ = writeln!(text, "  {name:<20} {count}");
     }
     let _ = writeln!(text, "memory         {pages} pages");
+    let _ = writeln!(text, "checkpoints    {checkpoints}");
     let _ = writeln!(text, "output         {stdout} bytes, and {stderr} to standard error");
     if examined.assertions_evaluated > 0 {
         let _ = writeln!(text, "assertions     evaluated {} times", examined.assertions_evaluated);
@@ -93,12 +97,13 @@ fn ending(process: &Process) -> String {
     }
 }
 
-fn counts(statistics: &Statistics, examined: &Examined) -> serde_json::Value {
+fn counts(statistics: &Statistics, checkpoints: usize, examined: &Examined) -> serde_json::Value {
     json!({
         "instructions": statistics.instructions,
         "in_scope": statistics.in_scope,
         "system_calls": statistics.system_calls,
         "pages": statistics.pages,
+        "checkpoints": checkpoints,
         "stdout_bytes": statistics.stdout,
         "stderr_bytes": statistics.stderr,
         "assertions_evaluated": examined.assertions_evaluated,

@@ -3,12 +3,11 @@
 use linux::fs::Stream;
 use replay::Code;
 use replay::story::Subject;
-use report::WhyReport;
+use report::{WhyReport, envelope};
 use serde_json::json;
 
 use crate::args::{Format, WhyArguments};
 use crate::asking::{self, RecordedCase};
-use crate::envelope::envelope;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::progress::Progress;
@@ -17,7 +16,7 @@ use crate::view::{short_path, tell_warnings_about};
 pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
     let target = asking::target(&arguments.at, arguments.hit)?;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
-    let progress = Progress::begin("following what led there");
+    let progress = Progress::of("following what led there", recorded.recording.gauge());
     let RecordedCase { recording, program, scope, .. } = &mut recorded;
     let mut code = Code::new(program, scope.clone());
     let asked = target.ask(recording, &mut code).map_err(asking::refused)?;

@@ -56,6 +56,16 @@ fn line<'a>(text: &'a str, start: &str) -> &'a str {
 }
 
 #[test]
+fn the_checkpoints_of_a_recording_are_counted() {
+    let scratch = scratch("checkpoints");
+    let count = |options: &[&str], words: &[&str]| -> u64 {
+        line(&stats(&scratch, options, words).stdout, "checkpoints ").parse().unwrap()
+    };
+    let (short, long) = (count(&[], &[]), count(&["--max-instructions", "10M"], &["spin"]));
+    assert!(0 < short && short < long && long <= 32, "{short} and {long}");
+}
+
+#[test]
 fn every_kind_of_failure_has_its_verdict() {
     let scratch = scratch("verdicts");
     scratch.write("expected.txt", "12\n");

@@ -49,8 +49,30 @@ fn compile(scratch: &Scratch, source: &Path, options: &[&str]) -> Option<String>
     Some(format!("./{stem}"))
 }
 
-/// Addresses depend on the host's environment.
+/// Addresses and times depend on the host's environment and libraries.
 fn normalised(text: &str) -> String {
+    without_times(&without_addresses(text))
+}
+
+/// Instants, which are numbers of five digits and more.
+fn without_times(text: &str) -> String {
+    let mut result = String::new();
+    let mut digits = String::new();
+    for one in text.chars().chain(['\n']) {
+        if one.is_ascii_digit() {
+            digits.push(one);
+            continue;
+        }
+        let is_time = digits.len() > 4 && result.ends_with(" at ");
+        result.push_str(if is_time { "…" } else { &digits });
+        digits.clear();
+        result.push(one);
+    }
+    result.pop();
+    result
+}
+
+fn without_addresses(text: &str) -> String {
     let mut result = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("0x") {
@@ -133,6 +155,17 @@ fn a_failed_assertion_leads_to_what_it_compares() {
             (&["why", "--at", "crash"], &[]),
             (&["slice", "--at", "crash", "--kind", "relevant"], &[]),
         ],
+        input: "",
+    });
+}
+
+#[test]
+fn conditions_that_would_have_changed_something_are_told_from_those_that_could_have() {
+    ask(&Asked {
+        name: "two_deep",
+        source: program("two_deep.c"),
+        options: &["-O0"],
+        questions: &[(&["slice", "--at", "output:0", "--kind", "relevant"], &["1"])],
         input: "",
     });
 }
@@ -351,4 +384,40 @@ fn answers_for_programs_are_as_the_schema_says() {
     }
     let wrong = serde_json::json!({ "schema": "whydunit/1", "command": "why" });
     assert!(!validator.is_valid(&wrong));
+}
+
+#[test]
+fn dependences_are_dumped_one_by_one() {
+    ask(&Asked {
+        name: "deps",
+        source: program("two_deep.c"),
+        options: &["-O0"],
+        questions: &[
+            (&["dump", "deps", "--at", "two_deep.c:16:price", "--kind", "relevant"], &["1"]),
+            (&["dump", "deps", "--at", "two_deep.c:16:price", "--depth", "1", "--kind", "data"], &["1"]),
+            (&["dump", "deps", "--at", "two_deep.c:12", "--depth", "3", "--format", "dot"], &["20"]),
+            (&["dump", "deps", "--at", "two_deep.c:400"], &["1"]),
+        ],
+        input: "",
+    });
+}
+
+#[test]
+fn dependences_of_an_instant_are_those_of_what_its_instruction_made() {
+    let scratch = Scratch::new("deps-instant");
+    let Some(program) = compile(&scratch, &program("two_deep.c"), &["-O0"]) else { return };
+    let dump = |at: &str| {
+        let ran = scratch.whydunit_apart(&["dump", "deps", "--at", at, "--", &program, "1"], b"");
+        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.stdout
+    };
+    let place = dump("two_deep.c:16:price");
+    let line = place.lines().find(|line| line.contains("price (4 at")).unwrap();
+    let time = line.rsplit(' ').next().unwrap();
+    let ran = scratch.whydunit_apart(&["dump", "deps", "--at", "999M", "--", &program, "1"], b"");
+    let told = "whydunit: there is no instruction 999000000: the run has ";
+    assert!(ran.status == 1 && ran.stderr.starts_with(told), "{ran:?}");
+    let instant = dump(time);
+    assert!(instant.starts_with(&format!("#0, distance 0: what instruction {time} made\n")), "{instant}");
+    assert!(instant.contains("price (4 at") && instant.contains("amount (4 at"), "{instant}");
 }

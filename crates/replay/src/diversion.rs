@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use lift::Reg;
 use linux::{Exit, Process, Snapshot};
-use machine::{Intervention, Observer, Stop, Time, Trace, Unwatched};
+use machine::{Intervention, Observer, Pass, Stop, Time, Trace, Unwatched};
 
-use crate::events::{Ending, RegisterSet, Shapes};
+use crate::events::{Ending, RegisterSet, Shape, Shapes};
 
 /// Which run an instant belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -63,6 +63,32 @@ pub enum Outcome {
     CutShort,
     /// The program ended, or cannot go on.
     Ended(Exit),
+    /// After a system call that was not wanted.
+    Called,
+}
+
+/// What a run goes on to.
+pub(crate) trait Goal {
+    /// Which instruction of a pass in the activation that counts, if any, is where it ends; it is not executed.
+    fn place(&mut self, pass: &Pass<'_>, shape: &Shape) -> Option<usize>;
+
+    /// Whether it goes on after a system call.
+    fn permits(&self, _call: u64) -> bool {
+        true
+    }
+}
+
+/// An address that is come to after `start`.
+struct Address {
+    address: Option<u64>,
+    start: Time,
+}
+
+impl Goal for Address {
+    fn place(&mut self, pass: &Pass<'_>, shape: &Shape) -> Option<usize> {
+        let place = shape.find(self.address?)?;
+        (pass.time > self.start || place > 0).then_some(place)
+    }
 }
 
 /// What was written on the way.
@@ -108,6 +134,11 @@ impl Diversion {
         self.time
     }
 
+    /// The state that it began with, as good for a diversion from a diversion as a state of the recording.
+    pub(crate) fn into_origin(self) -> Snapshot {
+        self.origin
+    }
+
     pub fn instance(&self) -> Instance {
         Instance { run: self.id.clone(), time: self.time }
     }
@@ -144,11 +175,22 @@ impl Diversion {
     ///
     /// At least one instruction is executed: where the current one is itself at the address, it has to come again.
     pub fn run_to(&mut self, address: Option<u64>, budget: u64, scanner: &mut Scanner) -> Arrival {
+        let start = self.process().machine.time;
+        self.run_to_goal(&mut Address { address, start }, budget, scanner)
+    }
+
+    /// The same with another goal.
+    pub(crate) fn run_to_goal(
+        &mut self,
+        goal: &mut impl Goal,
+        budget: u64,
+        scanner: &mut Scanner,
+    ) -> Arrival {
         let process = self.process();
         let start = process.machine.time;
         let deadline = Time(start.0.saturating_add(budget));
         let stack = process.machine.cpu.get(Reg::RSP);
-        let mut search = Search { address, stack, start, open: Vec::new(), writes: Writes::default() };
+        let mut search = Search { goal, stack, open: Vec::new(), writes: Writes::default() };
         let mut length = FIRST_STRETCH;
         let (outcome, time) = loop {
             let until = deadline.min(Time(self.process.machine.time.0.saturating_add(length)));
@@ -160,7 +202,12 @@ impl Diversion {
             }
             let now = self.process.machine.time;
             match ended {
-                Ended::Call => search.note_kernel(&self.process),
+                Ended::Call(number) => {
+                    search.note_kernel(&self.process);
+                    if !search.goal.permits(number) {
+                        break (Outcome::Called, now);
+                    }
+                }
                 Ended::Process(exit) => break (Outcome::Ended(exit), now),
                 Ended::Until if now >= deadline => break (Outcome::CutShort, now),
                 Ended::Until => {}
@@ -174,8 +221,8 @@ impl Diversion {
 
 enum Ended {
     Until,
-    /// A system call has been served.
-    Call,
+    /// The system call of this number has been served.
+    Call(u64),
     Process(Exit),
 }
 
@@ -184,8 +231,9 @@ fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> 
         match process.machine.run_traced(until, trace) {
             Stop::Until => return Ended::Until,
             Stop::Syscall => {
+                let number = process.machine.cpu.get(Reg::RAX);
                 process.kernel.syscall(&mut process.machine);
-                return Ended::Call;
+                return Ended::Call(number);
             }
             // Nothing has happened; the process knows what that means for it.
             Stop::Fault(_) | Stop::Unsupported(_) => {}
@@ -198,26 +246,23 @@ fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> 
 }
 
 /// A walk over what ran, in search of a place.
-struct Search {
-    address: Option<u64>,
+struct Search<'g, G> {
+    goal: &'g mut G,
     /// The stack pointer in the activation that counts.
     stack: u64,
-    start: Time,
     /// The calls that were made from this activation on and have not returned: where their return addresses are.
     open: Vec<u64>,
     writes: Writes,
 }
 
-impl Search {
+impl<G: Goal> Search<'_, G> {
     /// Goes on with a stretch; `Some` if it ends in it.
     fn scan(&mut self, trace: &Trace, shapes: &mut Shapes, origin: &Snapshot) -> Option<(Outcome, Time)> {
         for pass in trace.forward() {
             let shape = shapes.of(&pass);
             let count = shape.addresses().len();
-            let place = self.address.filter(|_| self.open.is_empty()).and_then(|address| shape.find(address));
-            if let Some(place) = place
-                && (pass.time > self.start || place > 0)
-            {
+            let place = if self.open.is_empty() { self.goal.place(&pass, shape) } else { None };
+            if let Some(place) = place {
                 shape.stores(&pass, place, |range| self.writes.add(range));
                 for executed in pass.forward().take(place) {
                     executed.ops.iter().for_each(|op| op.writes(|reg| self.writes.registers.add(reg)));
@@ -283,6 +328,14 @@ impl Writes {
         if self.memory.len() >= self.merged * 2 + UNMERGED {
             self.merge();
         }
+    }
+
+    /// Adds what was written on another way.
+    pub(crate) fn join(&mut self, other: &Writes) {
+        other.memory.iter().for_each(|range| self.add(range.clone()));
+        self.registers.add_all(&other.registers);
+        self.system_calls += other.system_calls;
+        self.merge();
     }
 
     fn merge(&mut self) {

@@ -9,6 +9,7 @@ mod diversion;
 pub mod events;
 pub mod failure;
 mod flow;
+mod gauge;
 pub mod index;
 pub mod oracle;
 mod recording;
@@ -16,14 +17,17 @@ mod statistics;
 pub mod story;
 
 pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
-pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
+pub use case::{
+    Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Sealed, Stdin, User,
+};
 pub use dependence::{
-    Backward, Bounds, Cell, Code, Context, Follow, Made, Need, Question, Share, Slice, Source, Stacks, Step,
-    StmtId, Tried, Unseen, Use, Watch,
+    Backward, Bounds, Cell, Code, Context, Follow, Forced, Made, Need, Question, Share, Slice, Source,
+    Stacks, Step, StmtId, Strength, Tried, Unseen, Use, Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
 pub use events::{MemoryAccess, RegisterSet, Shape, Shapes, accesses};
 pub use failure::{Failure, FailureKind};
 pub use flow::{Flow, FunctionFlow};
+pub use gauge::Gauge;
 pub use recording::{Options, Recording, Segment};
 pub use statistics::Statistics;

@@ -3,6 +3,7 @@
 mod guest;
 mod naive;
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use guest::{Guest, compile};
@@ -12,13 +13,22 @@ use machine::{Action, Intervention, Time, Trace};
 use naive::alone::Alone;
 use naive::{Byte, Definition, Naive, Random, csmith};
 use program::Scope;
-use replay::{Cell, Code, Follow, Question, Recording};
+use replay::{Bounds, Cell, Code, Follow, Made, Question, Recording, Step, Watch};
 
 /// Random programs that run for longer are left out.
 const LONGEST: Time = Time(400_000);
 
 /// Trials with one criterion.
 const TRIALS: usize = 10;
+
+/// Enough for runs of that length.
+const FEW: Bounds = Bounds {
+    experiments: 2_000,
+    instructions: 10_000,
+    ways: 8,
+    ways_in_all: 2_000,
+    forced_instructions: 1_000,
+};
 
 /// What came of changed definitions.
 #[derive(Debug, Default)]
@@ -34,6 +44,8 @@ struct Trials {
     /// With definitions inside of the slice: that these do change the criterion shows that the others could.
     inside: u64,
     inside_changed: u64,
+    /// Decisions that are in the slices by a potential dependence.
+    omissions: u64,
 }
 
 /// The way that a run took: instructions, addresses, choices and system calls.
@@ -93,14 +105,40 @@ fn altered(recording: &mut Recording, definition: &Definition) -> Option<Action>
     }
 }
 
-fn try_program(guest: &mut Guest, name: &str, seed: u64, most: usize, trials: &mut Trials) {
+/// When conditions were decided whose other side would have changed something.
+#[derive(Default)]
+struct Omissions(BTreeSet<Time>);
+
+impl Watch for Omissions {
+    fn step(&mut self, step: Step) {
+        if let Made::Omission(_) = step.made {
+            self.0.insert(step.time);
+        }
+    }
+}
+
+/// Changes definitions outside of full slices or, with `is_relevant`, of those with potential dependences.
+fn try_program(
+    guest: &mut Guest,
+    name: &str,
+    seed: u64,
+    most: usize,
+    is_relevant: bool,
+    trials: &mut Trials,
+) {
     let mut code = Code::new(&guest.program, Scope::new(&[], &[]).unwrap());
     let naive = Naive::watch(&mut guest.recording, &mut code, seed, 60);
     let mut random = Random::new(seed);
     let criteria = naive.questions.len() as u64;
     for _ in 0..most.min(criteria as usize * 100) / TRIALS {
         let (question, roots) = &naive.questions[random.below(criteria) as usize];
-        let (_, slice) = naive.visited(&mut code, roots, Follow::Full);
+        let mut omissions = Omissions::default();
+        if is_relevant {
+            guest.recording.slice(&mut code, question, Follow::Relevant(FEW), &mut omissions);
+        }
+        trials.omissions += omissions.0.len() as u64;
+        let roots = naive.with_decisions(roots, &omissions.0);
+        let (_, slice) = naive.visited(&mut code, &roots, Follow::Full);
         let is_inside = |definition: &Definition| {
             let bytes = slice.get(&definition.part.node).copied().unwrap_or(0);
             bytes & 1 << definition.part.byte != 0
@@ -164,12 +202,10 @@ fn random_programs(seeds: std::ops::Range<u64>, mut each: impl FnMut(&mut Guest,
     }
 }
 
-#[test]
-fn what_is_outside_of_a_slice_makes_no_difference() {
+fn outside_of_slices(seeds: std::ops::Range<u64>, most: usize, is_relevant: bool) -> Trials {
     let mut trials = Trials::default();
-    let (programs, most) = if std::env::var_os("WHYDUNIT_LONG").is_some() { (150, 200) } else { (6, 60) };
-    random_programs(1000..1000 + programs, |guest, name, seed| {
-        try_program(guest, name, seed, most, &mut trials);
+    random_programs(seeds, |guest, name, seed| {
+        try_program(guest, name, seed, most, is_relevant, &mut trials);
     });
     println!(
         "{} trials with the same path and addresses, {} that diverged; of {} of these that ask about output, {} changed it",
@@ -179,6 +215,25 @@ fn what_is_outside_of_a_slice_makes_no_difference() {
     trials.refuted.truncate(10);
     assert!(trials.refuted.is_empty(), "{}", trials.refuted.join("\n"));
     assert!(trials.same > 0 && trials.inside_changed > 0);
+    trials
+}
+
+fn is_long() -> bool {
+    std::env::var_os("WHYDUNIT_LONG").is_some()
+}
+
+#[test]
+fn what_is_outside_of_a_slice_makes_no_difference() {
+    let (programs, most) = if is_long() { (150, 200) } else { (6, 60) };
+    outside_of_slices(1000..1000 + programs, most, false);
+}
+
+#[test]
+fn what_is_outside_of_a_slice_with_potential_dependences_makes_no_difference() {
+    let (programs, most) = if is_long() { (100, 100) } else { (4, 40) };
+    let trials = outside_of_slices(3000..3000 + programs, most, true);
+    println!("{} decisions are there by a potential dependence", trials.omissions);
+    assert!(trials.omissions > 0);
 }
 
 /// What came of slices that were executed alone.
@@ -237,7 +292,7 @@ fn remade(
 #[test]
 fn the_ops_of_a_data_slice_alone_make_the_value_again() {
     let mut reruns = Reruns::default();
-    let (programs, most) = if std::env::var_os("WHYDUNIT_LONG").is_some() { (150, 40) } else { (6, 30) };
+    let (programs, most) = if is_long() { (150, 40) } else { (6, 30) };
     random_programs(2000..2000 + programs, |guest, name, seed| rerun(guest, name, seed, most, &mut reruns));
     println!(
         "{} slices with {} instructions executed alone, {} left out",

@@ -132,3 +132,24 @@ fn backward_pass_covers(options: Options) {
     });
     assert_eq!((end, instructions), (Time(0), recording.end().0));
 }
+
+#[test]
+fn a_pass_shows_how_far_it_has_come() {
+    let mut recording = Recording::make(sort(), Time(u64::MAX));
+    let gauge = recording.gauge();
+    assert_eq!(gauge.percent(), None);
+    let end = recording.end();
+    for backward in [true, false] {
+        let mut shown = Vec::new();
+        let mut look = || {
+            shown.extend(gauge.percent());
+            true
+        };
+        match backward {
+            true => recording.backward(end, |_| look()),
+            false => recording.forward(Time(0)..end, |_| look()),
+        }
+        assert!(shown.is_sorted() && shown.first() == Some(&0) && shown.last() > Some(&85), "{shown:?}");
+        assert!(shown.iter().any(|percent| (30..70).contains(percent)), "{shown:?}");
+    }
+}

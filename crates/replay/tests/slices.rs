@@ -108,3 +108,33 @@ fn a_condition_of_two_parts_that_could_have_redefined_is_relevant_and_one_that_c
         assert!(full.contains(line), "{line}");
     }
 }
+
+#[test]
+fn the_closing_brace_is_no_step_whatever_type_is_returned() {
+    for compiler in ["gcc", "clang"] {
+        let mut guest = Guest::compile_by(compiler, "doubles.c", &["-O0"], &["6"]);
+        for (text, expected) in [
+            ("3.0 1", &[9, 34, 35][..]),
+            ("1.50", &[16, 34, 35]),
+            ("2 40", &[23, 34, 35]),
+            // For clang a return and the closing brace are one.
+            ("4018", if compiler == "gcc" { &[28, 29, 34, 35] } else { &[28, 34, 35] }),
+        ] {
+            let slice = byte_slice(&mut guest, text, Follow::Data);
+            let expected: BTreeSet<u32> = expected.iter().copied().collect();
+            assert_eq!(lines(slice.statements.keys()), expected, "{text} by {compiler}");
+        }
+    }
+}
+
+#[test]
+fn a_width_is_a_reason_for_padding_and_for_nothing_else() {
+    let mut guest = Guest::compile("padding.c", &["-O0"], &["6", "42", "abc"]);
+    // Before the number, of the number, of the name and behind the name, where its length counts.
+    for (text, expected) in
+        [("    42", &[7, 10][..]), ("42|", &[8, 10]), ("abc", &[9, 10]), ("   \n", &[7, 9, 10])]
+    {
+        let slice = byte_slice(&mut guest, text, Follow::Full);
+        assert_eq!(lines(slice.statements.keys()), expected.iter().copied().collect(), "{text:?}");
+    }
+}

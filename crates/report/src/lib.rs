@@ -2,6 +2,7 @@
 //! its own here, a mirror of the data that it comes from, so that data can change without the forms, and text and JSON
 //! say the same.
 
+mod envelope;
 mod paper;
 mod quote;
 mod slice;
@@ -9,6 +10,7 @@ mod slice_text;
 mod why;
 mod why_text;
 
+pub use envelope::envelope;
 pub use paper::{Colour, Paper};
 pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport, TriedCounts};
 pub use why::{

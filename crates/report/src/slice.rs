@@ -36,6 +36,10 @@ pub struct StatementReport {
     pub select_instances: u64,
     /// How often a branch of it decided something in the slice.
     pub decisions: u64,
+    /// How often the other side of a branch of it would have changed something, and how often it only could have, had
+    /// conditions on that side gone another way, too.
+    pub omissions: u64,
+    pub weak_omissions: u64,
     pub distance: u32,
     pub first_time: u64,
     pub last_time: u64,
@@ -70,6 +74,19 @@ pub struct TriedCounts {
     pub cut_short: u64,
     /// Those that were not tried, because there were too many.
     pub not_tried: u64,
+    /// Those that needed no run, since an earlier one had told all.
+    pub known: u64,
+    /// Of those that would change nothing by themselves, those with conditions on their other side, which were forced.
+    pub forced: u64,
+    /// Those in which that could have changed something.
+    pub forced_telling: u64,
+    /// Ways that were run for that; those that ended early by a fault, a system call or the end of the function; those
+    /// that were too long.
+    pub forced_ways: u64,
+    pub forced_ended: u64,
+    pub forced_cut_short: u64,
+    /// Sides of conditions that were not forced.
+    pub forced_not_tried: u64,
 }
 
 /// A file, with the lines that are shown.
@@ -94,6 +111,9 @@ pub struct LineShare {
     pub is_data: bool,
     pub is_select: bool,
     pub decides: bool,
+    /// Its other side would have changed something, or only could have.
+    pub omits: bool,
+    pub omits_weakly: bool,
 }
 
 /// What a report about a slice is made from.
@@ -118,6 +138,8 @@ impl SliceReport {
             data_instances: share.data_instances,
             select_instances: share.select_instances,
             decisions: share.decisions,
+            omissions: share.omissions,
+            weak_omissions: share.weak_omissions,
             distance: share.distance,
             first_time: share.first.0,
             last_time: share.last.0,
@@ -139,6 +161,13 @@ fn counts(slice: &Slice) -> SliceCounts {
         telling: tried.telling,
         cut_short: tried.cut,
         not_tried: tried.left_out,
+        known: tried.known,
+        forced: tried.forced.conditions,
+        forced_telling: tried.forced.telling,
+        forced_ways: tried.forced.ways,
+        forced_ended: tried.forced.ended,
+        forced_cut_short: tried.forced.cut,
+        forced_not_tried: tried.forced.left_out,
     });
     let mut counts = SliceCounts { instructions: slice.instructions, tried, ..SliceCounts::default() };
     for share in slice.statements.values() {
@@ -185,5 +214,7 @@ impl LineShare {
         self.is_data |= share.data_instances > 0;
         self.is_select |= share.select_instances > 0;
         self.decides |= share.decisions > 0;
+        self.omits |= share.omissions > 0;
+        self.omits_weakly |= share.weak_omissions > 0;
     }
 }

@@ -157,6 +157,8 @@ pub struct RepeatsReport {
     pub first_time: u64,
     pub first_made: Vec<KnownReport>,
     pub from: Vec<usize>,
+    /// Of executions before the last, where they are others.
+    pub origins: Vec<OriginReport>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -282,7 +284,7 @@ fn step(told: &Told, shorten: Shorten<'_>) -> StepReport {
         passed: told.passed.iter().map(passed).collect(),
         library: told.library.clone(),
         origins: told.origins.iter().map(|one| origin(one, shorten)).collect(),
-        repeats: told.repeats.as_ref().map(repeats),
+        repeats: told.repeats.as_ref().map(|one| repeats(one, shorten)),
         overflows: told.overflows.iter().map(overflow).collect(),
         left_out: told.left_out,
     }
@@ -346,12 +348,13 @@ fn origin(origin: &Origin, shorten: Shorten<'_>) -> OriginReport {
     }
 }
 
-fn repeats(repeats: &Repeats) -> RepeatsReport {
+fn repeats(repeats: &Repeats, shorten: Shorten<'_>) -> RepeatsReport {
     RepeatsReport {
         times: repeats.times,
         first_time: repeats.first.0,
         first_made: repeats.made.iter().map(known).collect(),
         from: repeats.from.iter().map(|reference| reference.number).collect(),
+        origins: repeats.origins.iter().map(|one| origin(one, shorten)).collect(),
     }
 }
 

@@ -153,7 +153,7 @@ fn details(step: &StepReport) -> Vec<Detail> {
     let links: Vec<String> = step.links.iter().map(|one| link(one, step.number)).collect();
     add(listed(&links));
     add(arguments(step));
-    add(sources(step));
+    add(sources(&step.origins));
     add(reasons(step));
     add(step.repeats.as_ref().map(repeats).unwrap_or_default());
     for origin in step.origins.iter().filter(|origin| origin.kind == "uninitialised") {
@@ -338,9 +338,9 @@ fn link(link: &LinkReport, own: usize) -> String {
 }
 
 /// Where the chain ends: `from argument 1 "6" and argument 2 "5"`.
-fn sources(step: &StepReport) -> String {
+fn sources(origins: &[OriginReport]) -> String {
     let mut told: Vec<(&'static str, Vec<String>)> = Vec::new();
-    for (verb, what) in step.origins.iter().filter_map(source) {
+    for (verb, what) in origins.iter().filter_map(source) {
         match told.last_mut() {
             Some((same, list)) if *same == verb => list.push(what),
             _ => told.push((verb, vec![what])),
@@ -392,6 +392,9 @@ fn reasons(step: &StepReport) -> String {
     parts.join(", ")
 }
 
+/// So many origins of earlier executions are told.
+const MOST_EARLIER: usize = 3;
+
 fn repeats(repeats: &RepeatsReport) -> String {
     let before = repeats.times.saturating_sub(1);
     let mut text = format!("and {before} {} before", if before == 1 { "time" } else { "times" });
@@ -402,6 +405,15 @@ fn repeats(repeats: &RepeatsReport) -> String {
     if !repeats.from.is_empty() {
         let from: Vec<String> = repeats.from.iter().map(|number| format!("[{number}]")).collect();
         text.push_str(&format!(", also from {}", listed(&from)));
+    }
+    let nearest = repeats.origins.get(..MOST_EARLIER).unwrap_or(&repeats.origins);
+    let origins = sources(nearest);
+    if !origins.is_empty() {
+        text.push_str(&format!(", {origins}"));
+        let more = repeats.origins.len() - nearest.len();
+        if more > 0 {
+            text.push_str(&format!(", and {more} more"));
+        }
     }
     text
 }

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use linux::fs::{Capsule, Pieces};
-use linux::{Config, Exit, LoadError, Process};
+use linux::{Exit, Process};
 use program::{Scope, SourceMap};
 
 pub use ending::{EndKind, Ending};
@@ -22,13 +22,14 @@ pub use error::BundleError;
 pub use files::files_of;
 pub use format::{VERSION, is_bundle};
 
-use crate::case::{Bytes, Case, Expectation, Stdin};
+use crate::case::{Bytes, Case, Expectation, Files, Sealed, Stdin};
 use format::Packer;
 use manifest::{Manifest, World};
 
 /// A run that can be had again anywhere.
 #[derive(Clone, Debug)]
 pub struct Bundle {
+    /// As it was recorded; see [`Bundle::sealed_case`].
     pub case: Case,
     /// Standard input was typed: reads end behind each line.
     pub input_by_lines: bool,
@@ -48,6 +49,7 @@ impl Bundle {
     /// forgotten. Debug files and the sources of code in `scope` are added from this machine.
     pub fn of(mut case: Case, process: &Process, exit: &Exit, scope: &Scope, map: &SourceMap) -> Bundle {
         let files = &process.kernel.files;
+        case.files = Files::Host;
         // What was not known at the beginning is known now.
         if matches!(case.stdin, Stdin::Bytes(_)) {
             case.stdin = Stdin::Bytes(Bytes::from(files.known_input().to_vec()));
@@ -66,11 +68,10 @@ impl Bundle {
         }
     }
 
-    /// The process before its first instruction.
-    pub fn load(&self) -> Result<Process, LoadError> {
-        let pieces = if self.input_by_lines { Pieces::Lines } else { Pieces::Chunks };
-        let config = Config { stdin_pieces: pieces, ..self.case.config() };
-        Process::load_in_capsule(&config, self.capsule.clone())
+    /// The case, whose run sees the files of the bundle.
+    pub fn sealed_case(&self) -> Case {
+        let sealed = Sealed { capsule: self.capsule.clone(), input_by_lines: self.input_by_lines };
+        Case { files: Files::Sealed(sealed), ..self.case.clone() }
     }
 
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {

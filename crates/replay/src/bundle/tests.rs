@@ -245,10 +245,13 @@ fn a_replay_is_the_same_run_and_asks_for_nothing_else() {
     let bundle = recorded(case);
     assert_eq!(bundle.ending.kind, EndKind::Exited(7));
     let bundle = Bundle::read(&written(&bundle)).unwrap();
-    let mut process = bundle.load().unwrap();
+    let mut process = bundle.sealed_case().load().unwrap();
     let exit = process.run(bundle.case.end(), &mut Unwatched);
     assert_eq!(Ending::of(&process, &exit), bundle.ending);
     assert!(process.kernel.warnings.list().is_empty(), "{:?}", process.kernel.warnings.list());
+    // What came in a bundle can be bundled again.
+    let again = Bundle::of(bundle.sealed_case(), &process, &exit, &Scope::default(), &SourceMap::default());
+    assert_eq!(Bundle::read(&written(&again)).unwrap().case, bundle.case);
 }
 
 #[test]
@@ -256,7 +259,7 @@ fn a_run_that_leaves_the_recorded_one_finds_nothing_and_is_told_so() {
     let bundle = recorded(shell("test -e /etc/passwd; exit 0"));
     let mut other = bundle.clone();
     other.case.argv[2] = Bytes::from("test -e /etc/passwd && test -e /etc/group; exit $?");
-    let mut process = other.load().unwrap();
+    let mut process = other.sealed_case().load().unwrap();
     // A clone is told for itself.
     for mut process in [process.fork(), process] {
         assert_eq!(process.run(Time(u64::MAX), &mut Unwatched), Exit::Exited(1));
@@ -271,7 +274,7 @@ fn what_explains_a_run_comes_from_its_bundle() {
     let process = recorded(shell("exit 0"));
     let mut sealed = Capsule::clone(&process.capsule);
     sealed.attachments.clone_from(&bundle.capsule.attachments);
-    let process = Bundle { capsule: Arc::new(sealed), ..process }.load().unwrap();
+    let process = Bundle { capsule: Arc::new(sealed), ..process }.sealed_case().load().unwrap();
     let files = files_of(&process);
     assert_eq!(&**files.read(Path::new("/src/./x/../main.c"), 100).unwrap(), b"int main;\n");
     assert!(files.read(Path::new("/src/main.c"), 3).is_err());
@@ -298,7 +301,7 @@ fn hostile_manifests_are_refused_or_run_within_bounds() {
         };
         bundle.case.limits.memory = bundle.case.limits.memory.min(64 << 20);
         bundle.case.limits.output = bundle.case.limits.output.min(1 << 20);
-        if let Ok(mut process) = bundle.load() {
+        if let Ok(mut process) = bundle.sealed_case().load() {
             process.run(Time(500_000), &mut Unwatched);
             let _ = process.kernel.files.changed_files();
             ran += 1;

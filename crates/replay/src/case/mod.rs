@@ -7,9 +7,10 @@ mod expectation;
 pub use bytes::Bytes;
 pub use expectation::{Channel, Comparison, Expectation, Oracle};
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use linux::fs::{Credentials, InputFile, Pieces, StandardStreams};
+use linux::fs::{Capsule, Credentials, InputFile, Pieces, StandardStreams};
 use linux::{Config, LoadError, Process};
 use machine::Time;
 use serde::{Deserialize, Serialize};
@@ -49,10 +50,21 @@ pub enum Stdin {
 }
 
 /// Which files the program sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Files {
     /// Those of the host, as they are when they are read.
     Host,
+    /// Those of the bundle that the case came in. It is the bundle that stores them, not the case.
+    #[serde(skip)]
+    Sealed(Sealed),
+}
+
+/// What a bundle knows of the machine that its run was recorded on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    pub capsule: Arc<Capsule>,
+    /// Standard input was typed: reads end behind each line.
+    pub input_by_lines: bool,
 }
 
 /// As whom the program runs.
@@ -142,9 +154,17 @@ impl Case {
         config
     }
 
-    /// The process before its first instruction.
+    /// The process before its first instruction, with the files that the case names: a case that came in a bundle looks at
+    /// none of the host's.
     pub fn load(&self) -> Result<Process, LoadError> {
-        Process::load(&self.config())
+        let config = self.config();
+        match &self.files {
+            Files::Host => Process::load(&config),
+            Files::Sealed(sealed) => {
+                let stdin_pieces = if sealed.input_by_lines { Pieces::Lines } else { Pieces::Chunks };
+                Process::load_in_capsule(&Config { stdin_pieces, ..config }, sealed.capsule.clone())
+            }
+        }
     }
 
     /// When the run is given up: at its limit, or when it counts as a hang.

@@ -31,6 +31,9 @@ impl Recording {
         let begin = self.program_start();
         let at = self.at(question.time);
         let mut pass = Backward::new(code, &State::of(&at.machine), begin, follow, watch);
+        if let Follow::Relevant(_) = follow {
+            pass.remember(std::mem::take(&mut self.experiments));
+        }
         question.cells.iter().for_each(|cell| pass.ask(*cell));
         if question.why_here {
             pass.ask_why_here();
@@ -40,6 +43,7 @@ impl Recording {
             pass.pass(segment);
             !pass.is_done() && start > begin
         });
+        self.experiments = pass.experiments().unwrap_or_else(|| std::mem::take(&mut self.experiments));
         pass.finish()
     }
 

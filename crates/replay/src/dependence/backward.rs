@@ -18,7 +18,7 @@ use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
 use super::ops::{Around, Served};
 use super::pending::Pending;
-use super::potential::Potential;
+use super::potential::{Decision, Experiments, Potential, Strength};
 use super::slice::{Share, Slice, Source};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::stretch::Stretch;
@@ -340,18 +340,27 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
         }
         let passed = self.contribute(left.control?, Made::Call);
-        (ending == Ending::Call).then(|| self.used_as(passed, Use::Control))
+        let passed = self.used_as(passed, Use::Control);
+        if left.pads && ending == Ending::Call {
+            self.need_slot(Reg::RDX, 0x0f, passed);
+        }
+        (ending == Ending::Call).then_some(passed)
     }
 
     /// A branch that decided about something in the slice is in it as well. Says why it is needed what it decided by.
-    fn decide(&mut self, code: &BlockCode, ending: Ending, omitted: Option<Need>) -> Option<Need> {
+    fn decide(
+        &mut self,
+        code: &BlockCode,
+        ending: Ending,
+        omitted: Option<(Need, Strength)>,
+    ) -> Option<Need> {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return None;
         }
         let decided = self.decided(code);
         self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
-        let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
+        let omitted = omitted.map(|(need, strength)| self.contribute(need, Made::Omission(strength)));
         let passed = decided.into_iter().chain(omitted).reduce(Need::joined)?;
         Some(self.used_as(passed, Use::Control))
     }
@@ -371,26 +380,27 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// What is needed and would have been written, had the branch at hand gone the other way.
-    fn omission(&mut self, before: &mut Process) -> Option<Need> {
+    fn omission(&mut self, before: &mut Process) -> Option<(Need, Strength)> {
         let potential = self.potential.as_mut()?;
         if !self.now.in_scope || self.pending.is_empty() {
             return None;
         }
-        let arrival = potential.other_side(self.code, before, self.now.time, self.now.address)?;
-        let mut found: Option<Need> = None;
-        let mut join = |need: Need| found = Some(found.map_or(need, |known| known.joined(need)));
-        for range in &arrival.writes.memory {
-            let place = Place::Memory(range.start);
-            for offset in self.pending.offsets_needed(place, range.end - range.start) {
-                self.pending.need_of_memory(range.start + offset).into_iter().for_each(&mut join);
-            }
+        let frame = self.frames.top().and_then(|frame| frame.slot()).filter(|_| self.now.has_frame_pointer);
+        let Now { time, address, .. } = self.now;
+        let decision = Decision { time, address, went: self.next, frame };
+        potential.omission(self.code, before, decision, &mut self.pending)
+    }
+
+    /// Goes on with what is known of experiments with the run.
+    pub(crate) fn remember(&mut self, experiments: Experiments) {
+        if let Some(potential) = &mut self.potential {
+            potential.remember(experiments);
         }
-        for reg in arrival.writes.registers.iter() {
-            self.pending.need_of_slot(reg).into_iter().for_each(&mut join);
-        }
-        let found = found.map(|need| need.used_as(Use::Control))?;
-        potential.tried.telling += 1;
-        Some(found)
+    }
+
+    /// What is known of them now.
+    pub(crate) fn experiments(&mut self) -> Option<Experiments> {
+        Some(std::mem::take(&mut self.potential.as_mut()?.experiments))
     }
 
     /// The statement instance at hand made something that is needed: it is in the slice, and what it used for that is
@@ -408,7 +418,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if let Some(repeated) = self.repeated
             && repeated.need == need
             && repeated.block == now.block
-            && !matches!(made, Made::Decision | Made::Call)
+            && !matches!(made, Made::Decision | Made::Omission(_) | Made::Call)
         {
             self.worked(repeated.stmt, since, now.time);
             return repeated.passed;
@@ -424,6 +434,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.count(passed, instance);
             (share.first, share.last) = (share.first.min(since), share.last.max(now.time));
             share.decisions += u64::from(made == Made::Decision && now.in_scope);
+            share.omissions += u64::from(made == Made::Omission(Strength::Strong));
+            share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
         }
         if W::WATCHES && need.user() != maker {
             let (user, how, distance) = (need.user(), need.how(), passed.distance());

@@ -34,6 +34,8 @@ pub struct Function {
     pub has_frame_pointer: bool,
     /// It puts text together and out: what it puts out is made of what it is given, and its own conditions are no reasons.
     pub is_output: bool,
+    /// It puts out as many characters as it is told, so that this number is a reason for each of them.
+    pub pads: bool,
     /// It hands out memory: how many of its arguments say which.
     pub allocator: Option<usize>,
 }
@@ -156,6 +158,9 @@ const OUTPUT: [&str; 14] = [
     "putchar", "fwrite", "putw", "perror",
 ];
 
+/// The C library's functions that put out a number of equal characters: the stream, the character, and how many.
+const PADDING: [&str; 2] = ["_IO_padn", "_IO_wpadn"];
+
 fn is_output(name: &str) -> bool {
     let bare = name.trim_start_matches('_').trim_start_matches("IO_").trim_end_matches("_chk");
     let bare = bare.trim_end_matches("_unlocked");
@@ -275,6 +280,7 @@ impl<'p> Code<'p> {
             flow,
             in_scope,
             is_output,
+            pads: !in_scope && name.is_some_and(|name| PADDING.contains(&name)),
             has_frame_pointer: has_frame_pointer(program, entry),
             allocator,
         }));
@@ -469,23 +475,45 @@ fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
     copies
 }
 
-/// Where a function has one way out, its result waits in the frame until then. Loading it is no step of the program; the
-/// statement is that of the closing brace, unless all of the function is one.
+/// Where a function has one way out, its result waits in the frame or in a register until then. Loading it is no step of
+/// the program; the statement is that of the closing brace, unless all of the function is one.
 fn pass_results(instructions: &mut [InstructionCode], pass: &Pass<'_>, entry: StmtId) {
     let Some(last) = instructions.last().map(|instruction| instruction.at.stmt).filter(|stmt| *stmt != entry)
     else {
         return;
     };
-    for (instruction, (_, ops)) in instructions.iter_mut().zip(pass.whole_block()) {
-        instruction.is_transit |= instruction.at.stmt == last && loads_result(ops);
+    let mut ops = pass.whole_block().map(|(_, ops)| ops).peekable();
+    let mut goes_back = false;
+    for instruction in instructions {
+        let Some(own) = ops.next() else { return };
+        let goes = goes_round(own, ops.peek().copied().unwrap_or_default());
+        instruction.is_transit |= instruction.at.stmt == last && (loads_result(own) || goes || goes_back);
+        goes_back = goes;
     }
+}
+
+/// A float goes through a general register and back, as compilers that do not optimise let it at the closing brace.
+fn goes_round(ops: &[Op], next: &[Op]) -> bool {
+    let copies = |ops: &[Op], to: Reg, from: Reg| {
+        let copies = |op: &Op| match op {
+            Op::Move { dst, src: Value::Reg(src) } | Op::ZeroExtend { dst, src, .. } => {
+                (*dst, *src) == (to, from)
+            }
+            _ => false,
+        };
+        ops.iter().any(copies) && ops.iter().all(|op| copies(op) || clears(op))
+    };
+    copies(ops, Reg::RAX, Reg::xmm(0)) && copies(next, Reg::xmm(0), Reg::RAX)
+}
+
+fn clears(op: &Op) -> bool {
+    matches!(op, Op::Move { src: Value::Const(0), .. })
 }
 
 fn loads_result(ops: &[Op]) -> bool {
     let is_result = |reg: &Reg| [Reg::RAX, Reg::RDX, Reg::xmm(0), Reg::xmm(1)].contains(reg);
     let loads =
         |op: &Op| matches!(op, Op::Load { dst, address, .. } if is_result(dst) && is_of_frame(address));
-    let clears = |op: &Op| matches!(op, Op::Move { src: Value::Const(0), .. });
     ops.iter().any(loads) && ops.iter().all(|op| loads(op) || clears(op))
 }
 

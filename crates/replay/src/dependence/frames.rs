@@ -50,10 +50,19 @@ pub struct Frame {
     pub result: Option<Need>,
     /// Its conditions are no reasons, nor are those of the library functions that it calls.
     pub only_calls_matter: bool,
+    /// How many characters it puts out is a reason for them.
+    pads: bool,
     /// Which calls led here.
     pub context: Context,
     /// The nearest frame in scope, from this one on outwards.
     in_scope_at: Option<usize>,
+}
+
+impl Frame {
+    /// Address of the return slot, if that is known.
+    pub fn slot(&self) -> Option<u64> {
+        self.slot
+    }
 }
 
 /// The activations at one instant, the outermost first.
@@ -255,6 +264,7 @@ impl Frames {
             awaiting_call: None,
             result: None,
             only_calls_matter: !in_scope && (inherited || known.is_output),
+            pads: known.pads,
             in_scope_at,
         });
         self.most = self.most.max(self.stack.len());
@@ -275,10 +285,13 @@ pub struct Left {
     pub result: Option<Need>,
     /// That was an allocator.
     pub function: Option<FunctionId>,
+    /// The call said how many characters are put out.
+    pub pads: bool,
 }
 
 impl Left {
     fn add(&mut self, frame: Frame) {
+        self.pads |= frame.pads;
         let open = frame.awaiting.into_iter().map(|(_, need)| need).chain(frame.awaiting_call);
         self.control = open.chain(self.control).reduce(Need::joined);
         if frame.result.is_some() {

@@ -11,7 +11,6 @@ use program::State;
 use super::ask::Question;
 use super::backward::Backward;
 use super::code::Code;
-use super::potential::Tried;
 use super::slice::{Share, Slice};
 use super::step::{Follow, Watch};
 use crate::{Recording, Segment};
@@ -33,6 +32,9 @@ impl Recording {
         while let Some(end) = open.peek().map(|question| question.time) {
             let at = self.at(end);
             let mut pass = Backward::new(code, &State::of(&at.machine), begin, follow, watch);
+            if let Follow::Relevant(_) = follow {
+                pass.remember(std::mem::take(&mut self.experiments));
+            }
             ask_until(&mut pass, &mut open, end);
             self.backward(end, |segment| {
                 let start = segment.start;
@@ -41,6 +43,7 @@ impl Recording {
             });
             // What the next criterion is needs is all before the time at which nothing was left to be looked for here, so
             // that no instance is counted twice.
+            self.experiments = pass.experiments().unwrap_or_else(|| std::mem::take(&mut self.experiments));
             slice.add(pass.finish());
         }
         slice
@@ -125,17 +128,10 @@ impl Share {
         self.data_instances += other.data_instances;
         self.select_instances += other.select_instances;
         self.decisions += other.decisions;
+        self.omissions += other.omissions;
+        self.weak_omissions += other.weak_omissions;
         self.distance = self.distance.min(other.distance);
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
-    }
-}
-
-impl Tried {
-    fn add(&mut self, other: Tried) {
-        self.experiments += other.experiments;
-        self.telling += other.telling;
-        self.cut += other.cut;
-        self.left_out += other.left_out;
     }
 }

@@ -24,6 +24,10 @@ pub struct Share {
     pub last: Time,
     /// Whether one of its branches decided something in the slice, and how often that happened.
     pub decisions: u64,
+    /// How often the other side of one of its branches would have changed something in the slice, and how often it only
+    /// could have, with conditions on that side forced.
+    pub omissions: u64,
+    pub weak_omissions: u64,
 }
 
 impl Share {
@@ -37,6 +41,8 @@ impl Share {
             first: time,
             last: time,
             decisions: 0,
+            omissions: 0,
+            weak_omissions: 0,
         }
     }
 }

@@ -7,7 +7,7 @@ use machine::Time;
 use super::code::StmtId;
 use super::contexts::Context;
 use super::need::{Need, Use};
-use super::potential::Bounds;
+use super::potential::{Bounds, Strength};
 use super::slice::Source;
 
 /// What is asked about.
@@ -69,8 +69,8 @@ pub enum Made {
     Kernel(Place),
     /// A branch that decided.
     Decision,
-    /// A branch whose other side would have written what was used.
-    Omission,
+    /// A branch whose other side would, or could, have written what was used.
+    Omission(Strength),
     /// A call that brought about what was executed.
     Call,
 }

@@ -15,15 +15,19 @@ use super::{LEVEL, MOST_FINE, Recording, SEGMENT, Segment};
 impl Recording {
     /// Goes from `end` back to the start, segment by segment, as long as `visit` says true.
     pub fn backward(&mut self, end: Time, mut visit: impl FnMut(Segment<'_>) -> bool) {
-        let end = end.min(self.end());
+        let whole = end.min(self.end());
+        let Recording { first, checkpoints, options, gauge, .. } = self;
+        gauge.begin(whole.0.saturating_sub(first.time().0));
         std::thread::scope(|scope| {
             let (ready, segments) = sync_channel(1);
             let (used, buffers) = channel();
-            scope.spawn(|| self.trace_backward(end, ready, buffers));
-            while let Ok(traced) = segments.recv() {
-                let Traced { mut before, end, buffer } = traced;
+            let (memory, directory) = (options.memory / 4, &*options.directory);
+            let tracer = Tracer { end: whole, ready, buffers, memory, directory };
+            scope.spawn(|| tracer.trace(checkpoints));
+            while let Ok(Traced { mut before, end, buffer }) = segments.recv() {
                 let start = before.machine.time;
                 let (trace, calls) = (&buffer.trace, &*buffer.calls);
+                gauge.set(whole.0.saturating_sub(end.0));
                 if !visit(Segment { before: &mut before, start, end, trace, calls }) {
                     break;
                 }
@@ -31,21 +35,6 @@ impl Recording {
                 let _ = used.send(buffer);
             }
         });
-    }
-
-    fn trace_backward(&mut self, end: Time, ready: SyncSender<Traced>, buffers: Receiver<Buffer>) {
-        let (memory, directory) = (self.options.memory / 4, &*self.options.directory);
-        let mut tracer = Tracer { end, ready, buffers, memory, directory };
-        for index in (0..self.checkpoints.len()).rev() {
-            if self.checkpoints.time(index).is_none_or(|time| time >= tracer.end) {
-                continue;
-            }
-            // What cannot be read back is run again from further back.
-            let Some(process) = self.checkpoints.open(index) else { continue };
-            if !tracer.stretch(process) {
-                return;
-            }
-        }
     }
 }
 
@@ -73,6 +62,19 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
+    fn trace(mut self, checkpoints: &mut Store) {
+        for index in (0..checkpoints.len()).rev() {
+            if checkpoints.time(index).is_none_or(|time| time >= self.end) {
+                continue;
+            }
+            // What cannot be read back is run again from further back.
+            let Some(process) = checkpoints.open(index) else { continue };
+            if !self.stretch(process) {
+                return;
+            }
+        }
+    }
+
     /// Goes from the end back to where `process` is. Whether the pass is to go on.
     fn stretch(&mut self, mut process: Process) -> bool {
         let length = self.end.0.saturating_sub(process.machine.time.0);

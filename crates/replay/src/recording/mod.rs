@@ -17,7 +17,9 @@ use std::path::PathBuf;
 use linux::{Exit, Process, Snapshot, SystemCall};
 use machine::{Intervention, Observer, Time, Trace, Unwatched};
 
+use crate::dependence::Experiments;
 use crate::diversion::Diversion;
+use crate::gauge::Gauge;
 use store::Store;
 
 /// Instructions between the first coarse checkpoints.
@@ -78,6 +80,9 @@ pub struct Recording {
     options: Options,
     /// When the program itself began, once that has been asked.
     pub(crate) program_start: Option<Time>,
+    /// What came of making its conditions go the other way.
+    pub(crate) experiments: Experiments,
+    gauge: Gauge,
 }
 
 /// A stretch of the run, with a trace of it.
@@ -115,7 +120,17 @@ impl Recording {
             }
             checkpoints.spill();
         };
-        Recording { first, checkpoints, recent: None, last: process, exit, options, program_start: None }
+        Recording {
+            first,
+            checkpoints,
+            recent: None,
+            last: process,
+            exit,
+            options,
+            program_start: None,
+            experiments: Experiments::default(),
+            gauge: Gauge::default(),
+        }
     }
 
     pub fn start(&self) -> Time {
@@ -134,6 +149,11 @@ impl Recording {
     /// The process as it ended.
     pub fn last(&self) -> &Process {
         &self.last
+    }
+
+    /// How far the pass at hand has come.
+    pub fn gauge(&self) -> Gauge {
+        self.gauge.clone()
     }
 
     /// How many checkpoints there are, and how many of them have their pages in a file.
@@ -167,6 +187,8 @@ impl Recording {
         let last = range.end.min(self.end());
         let mut process = self.at(range.start);
         let (mut trace, mut calls) = (Trace::new(), Vec::new());
+        let first = process.machine.time;
+        self.gauge.begin(last.0.saturating_sub(first.0));
         while process.machine.time < last {
             let start = process.machine.time;
             let end = last.min(Time(start.0.saturating_add(SEGMENT)));
@@ -175,6 +197,7 @@ impl Recording {
             calls.clear();
             process.run_followed(end, &mut trace, &mut calls);
             let end = process.machine.time;
+            self.gauge.set(start.0 - first.0);
             if end == start
                 || !visit(Segment { before: &mut before, start, end, trace: &trace, calls: &calls })
             {

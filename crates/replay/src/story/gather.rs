@@ -125,7 +125,7 @@ fn attach(operands: &mut [(Seen, Operand)], view: &View<'_>, step: &Step, refere
         Made::Register(reg) => {
             matches!(seen.value.place, Some(Place::Register(number)) if register(number) == Some(reg))
         }
-        Made::Kernel(_) | Made::Decision | Made::Omission | Made::Call => false,
+        Made::Kernel(_) | Made::Decision | Made::Omission(_) | Made::Call => false,
     };
     let is_parameter = |seen: &Seen| match step.made {
         Made::Register(reg) if view.is_called_by(step.stmt) => {
@@ -229,7 +229,7 @@ pub(super) fn made(steps: &[Step], text: &str, view: &View<'_>) -> Vec<Known> {
                 seen.mention.is_assigned
                     && matches!(seen.value.place, Some(Place::Register(number)) if register(number) == Some(reg))
             }),
-            Made::Kernel(_) | Made::Decision | Made::Omission | Made::Call => None,
+            Made::Kernel(_) | Made::Decision | Made::Omission(_) | Made::Call => None,
         };
         if let Some(known) = known.filter(|known| found.iter().all(|other| other.name != known.name)) {
             found.push(known);

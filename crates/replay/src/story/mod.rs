@@ -8,6 +8,7 @@ mod arrivals;
 mod ask;
 mod crash;
 mod describe;
+mod edges;
 mod gather;
 mod mentions;
 mod origins;
@@ -21,6 +22,7 @@ use machine::Time;
 use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
+pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
 
 use crate::Slice;
@@ -148,6 +150,8 @@ pub struct Repeats {
     pub made: Vec<Known>,
     /// What the executions before used that the last did not.
     pub from: Vec<Reference>,
+    /// Where chains end that lead to executions before, and not to the last.
+    pub origins: Vec<Origin>,
 }
 
 /// An access that goes by one variable and lands in another.

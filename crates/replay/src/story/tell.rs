@@ -182,7 +182,8 @@ impl Tale<'_> {
         from.sort_unstable();
         from.dedup();
         let first = knot.oldest.map_or(Time(0), |step| step.time);
-        Some(Repeats { times: knot.instances, first, made: Vec::new(), from })
+        let (made, origins) = Default::default();
+        Some(Repeats { times: knot.instances, first, made, from, origins })
     }
 
     /// Goes to the instants of the steps, the earliest first, since that is the cheapest order.
@@ -285,13 +286,15 @@ impl Tale<'_> {
         let mut last = recording.at(recording.end());
         for step in steps {
             let Some(knot) = by_number.get(&step.number).and_then(|knot| self.knot(*knot)) else { continue };
-            // What only earlier executions used says something as well, but less than what the last one did.
-            let newest = knot.ends.iter().filter(|(_, is_newest)| **is_newest).map(|(source, _)| source);
-            let mut found = beginning.origins(newest, code.program(), &mut last);
-            if found.is_empty() && step.origins.is_empty() {
-                found = beginning.origins(knot.ends.keys(), code.program(), &mut last);
+            let mut of = |is_newest: bool| {
+                let ends = knot.ends.iter().filter(|(_, newest)| **newest == is_newest);
+                beginning.origins(ends.map(|(source, _)| source), code.program(), &mut last)
+            };
+            let newest = of(true);
+            if let Some(repeats) = &mut step.repeats {
+                repeats.origins.extend(of(false).difference(&newest).cloned());
             }
-            step.origins.extend(found);
+            step.origins.extend(newest);
         }
     }
 }

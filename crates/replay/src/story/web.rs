@@ -161,7 +161,7 @@ impl Knot {
 impl Kind {
     fn of(step: &Step) -> Kind {
         match (step.made, step.how) {
-            (Made::Decision | Made::Omission, _) => Kind::Decision,
+            (Made::Decision | Made::Omission(_), _) => Kind::Decision,
             (Made::Call, _) => Kind::Call,
             (_, Use::Address) => Kind::Address,
             (_, Use::Value | Use::Control) => Kind::Value,

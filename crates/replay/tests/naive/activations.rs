@@ -25,6 +25,7 @@ pub struct Function {
     pub in_scope: bool,
     pub has_frame_pointer: bool,
     pub is_output: bool,
+    pub pads: bool,
     pub allocator: Option<usize>,
 }
 

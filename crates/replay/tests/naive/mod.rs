@@ -115,6 +115,14 @@ impl Naive {
         slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow)
     }
 
+    /// What is asked about together with the decisions at some times.
+    pub fn with_decisions(&self, roots: &Roots, times: &BTreeSet<Time>) -> Roots {
+        let decisions = times.iter().filter_map(|time| self.graph.decision_at(*time));
+        let mut roots = roots.clone();
+        roots.parts.extend(decisions.map(|node| graph::Part { node, byte: 0 }));
+        roots
+    }
+
     /// When a node's instruction ran, which op of it made it, and what it is.
     pub fn made(&self, node: u32) -> (Time, u8, Kind) {
         let node = self.graph.node(node);
@@ -145,6 +153,7 @@ fn facts(trace: &Trace, code: &mut Code<'_>) -> (Vec<Fact>, BTreeMap<u32, Functi
             in_scope: known.in_scope,
             has_frame_pointer: known.has_frame_pointer,
             is_output: known.is_output,
+            pads: known.pads,
             allocator: known.allocator,
         });
         for index in pass.instructions() {

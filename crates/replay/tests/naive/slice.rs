@@ -198,6 +198,8 @@ impl Search<'_> {
             first: count.first,
             last: count.last,
             decisions: count.decisions,
+            omissions: 0,
+            weak_omissions: 0,
         };
         let counts = self.counts.into_iter();
         let statements = counts.map(|(id, count)| (code.statement(id).unwrap().clone(), share(count)));

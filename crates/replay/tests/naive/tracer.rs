@@ -120,6 +120,12 @@ impl<'a> Tracer<'a> {
         let came_by = std::mem::replace(&mut self.came_by, Came::Otherwise);
         let previous = self.graph.instructions.len().checked_sub(1);
         let (slot, entry) = match (came_by, self.activations.stack.last()) {
+            (Came::ByCall { slot, entry: _ }, _) if function.pads => {
+                let mut edges = Vec::new();
+                self.uses(&mut edges, 1, Reg::RDX, 0x0f, Use::Control);
+                let entry = previous.map(|previous| self.graph.add_to(previous as u32, Kind::Call, &edges));
+                (Some(slot), entry)
+            }
             (Came::ByCall { slot, entry }, _) => (Some(slot), Some(entry)),
             (Came::Otherwise, Some(top)) if top.function != fact.function => {
                 let is_gone = |slot: Option<u64>| slot.is_some_and(|slot| slot < stack_pointer);
