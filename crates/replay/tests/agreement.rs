@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use guest::{Guest, carried, compile, compile_all};
+use lift::Reg;
+use linux::Place;
 use machine::Time;
-use naive::{Answer, Naive, csmith};
+use naive::{Answer, Naive, Random, Seeds, csmith};
 use program::Scope;
-use replay::{Code, Follow, Slice, Unseen};
+use replay::{Cell, Code, Criterion, Follow, Origin, Recording, Slice, Source, Unseen};
 
 /// Random programs that run for longer are left out: the tracer keeps everything.
 const LONGEST: Time = Time(1_500_000);
@@ -58,7 +60,74 @@ fn compare(guest: &mut Guest, name: &str, seed: u64, samples: usize) -> (usize, 
             }
         }
     }
+    for (criteria, seeds) in forward_criteria(&mut guest.recording, &naive, seed, samples) {
+        for follow in [Follow::Data, Follow::Full] {
+            let ours = guest.recording.forward_slice(&mut code, &criteria, follow, &mut Unseen);
+            let (theirs, _) = naive.forward(&mut code, &seeds, follow);
+            let found = differences(&ours, &theirs);
+            compared += 1;
+            if !found.is_empty() {
+                told.push(format!("{name}, {follow:?} forward of {criteria:?}, {} differences:", found.len()));
+                told.extend(found.into_iter().take(4));
+            }
+        }
+    }
     (compared, told)
+}
+
+/// What forward slices are compared of: the results of the sampled instructions, the first argument, the input, and some
+/// statement instances and branches.
+fn forward_criteria(
+    recording: &mut Recording,
+    naive: &Naive,
+    seed: u64,
+    samples: usize,
+) -> Vec<(Vec<Criterion>, Seeds)> {
+    let begin = naive.begin();
+    let mut criteria = Vec::new();
+    let mut add = |time: Time, origin: Origin, seeds: Seeds| {
+        criteria.push((vec![Criterion { time, origin }], Seeds { time, ..seeds }));
+    };
+    let none = Seeds { time: begin, parts: Vec::new(), instance: None, decision: None };
+    for (question, roots) in naive.questions.iter().filter(|(question, _)| question.time < recording.end()) {
+        let seeds = Seeds { parts: roots.parts.clone(), ..none.clone() };
+        add(question.time, Origin::Cells(question.cells.clone()), seeds);
+        let seeds = Seeds { instance: naive.instance_at(question.time), ..none.clone() };
+        add(question.time, Origin::Statement, seeds);
+    }
+    if let Some((address, length)) = first_argument(recording) {
+        let is_in = |source: &Source| {
+            matches!(source, Source::Initial { address: at } if (address..address + length).contains(at))
+        };
+        let seeds = Seeds { parts: naive.parts_of(is_in), ..none.clone() };
+        add(begin, Origin::Cells(vec![Cell::Memory { address, length }]), seeds);
+    }
+    let is_input = |source: &Source| matches!(source, Source::Input(Place::Input { .. }));
+    let seeds = Seeds { parts: naive.parts_of(is_input), ..none.clone() };
+    let place = Place::Input { offset: 0 };
+    add(begin, Origin::Cells(vec![Cell::Kernel { place, length: 1 << 16 }]), seeds);
+    let (decisions, mut random) = (naive.decisions(), Random::new(seed + 77));
+    for _ in 0..samples.div_ceil(2) {
+        if let Some((time, node)) = decisions.get(random.below(decisions.len() as u64) as usize) {
+            add(*time, Origin::Decision, Seeds { decision: Some(*node), ..none.clone() });
+        }
+    }
+    criteria
+}
+
+/// Where the text of the first argument is, and how long it is.
+fn first_argument(recording: &mut Recording) -> Option<(u64, u64)> {
+    let begin = recording.program_start();
+    let process = recording.at(begin);
+    let read = |address: u64| {
+        let mut bytes = [0; 8];
+        process.machine.memory.peek(address, &mut bytes);
+        bytes
+    };
+    // After the number of arguments and the name.
+    let first = u64::from_le_bytes(read(process.machine.cpu.get(Reg::RSP) + 16));
+    let length = (0..4096).take_while(|offset| read(first + offset)[0] != 0).count() as u64;
+    (first != 0).then_some((first, length))
 }
 
 fn agrees(guest: &mut Guest, name: &str, samples: usize) {

@@ -587,7 +587,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 }
 
-fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
+pub(super) fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
     let index = stmt.0 as usize;
     if shares.len() <= index {
         shares.resize(index + 1, None);
@@ -597,7 +597,7 @@ fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut S
 
 impl Share {
     /// An instance serves a need.
-    fn count(&mut self, need: Need, instance: &mut Instance) {
+    pub(super) fn count(&mut self, need: Need, instance: &mut Instance) {
         self.distance = self.distance.min(need.distance());
         self.instances += u64::from(!instance.counted);
         self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);

@@ -43,8 +43,12 @@ pub struct BlockCode {
     pub in_scope: bool,
     pub has_frame_pointer: bool,
     pub instructions: Box<[InstructionCode]>,
+    /// Slots that some instruction reads.
+    pub reads: u64,
     /// Slots that some instruction writes.
     pub writes: u64,
+    /// Whether some instruction accesses memory.
+    pub accesses: bool,
     /// Whether some instruction writes memory.
     pub stores: bool,
     /// Some instruction accesses more than one place at a time.
@@ -53,19 +57,26 @@ pub struct BlockCode {
     pub first: StmtId,
     pub is_uniform: bool,
     pub ending: Ending,
+    /// Where the ways from the branch or jump at its end meet again.
+    pub meeting: Option<u64>,
 }
 
 pub struct InstructionCode {
     pub address: u64,
     pub stmt: StmtId,
+    /// Slots that it reads.
+    pub reads: u64,
     /// Slots that it writes.
     pub writes: u64,
+    pub accesses: bool,
     pub stores: bool,
     pub has_string: bool,
     /// It saves or restores a register: a copy that is no step of the program.
     pub is_transit: bool,
     /// In the function's graph.
     pub block: Option<BlockId>,
+    /// It is the first of that.
+    pub begins_block: bool,
     /// For each op, where its words are among those of the instruction.
     pub places: Box<[u8]>,
     /// What it stores, in pieces of up to eight bytes: the number of the op, the first byte, and how many.
@@ -263,15 +274,19 @@ impl<'p> Code<'p> {
         for (address, ops) in pass.whole_block() {
             let stmt = if known.in_scope { self.statement_at(address) } else { StmtId::NONE };
             let block = known.flow.as_ref().and_then(|flow| flow.block_at(address));
+            let start = known.flow.as_ref().zip(block).and_then(|(flow, block)| flow.cfg().block(block));
             ending = ops.last().map_or(Ending::Plain, ending_of);
             instructions.push(InstructionCode {
                 address,
                 stmt,
+                reads: read_slots(ops),
                 writes: written_slots(ops),
+                accesses: ops.iter().any(accesses_memory),
                 stores: ops.iter().any(writes_memory),
                 has_string: ops.iter().any(|op| matches!(op, Op::String { .. } | Op::Helper { .. })),
                 is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 block,
+                begins_block: start.is_some_and(|block| block.start == address),
                 places: places_of_words(ops),
                 stored: stored_pieces(ops),
                 has_select: ops.iter().any(|op| matches!(op, Op::Select { .. })),
@@ -284,16 +299,20 @@ impl<'p> Code<'p> {
             pass_results(&mut instructions, pass, entry);
         }
         let first = instructions.first().map_or(StmtId::NONE, |instruction| instruction.stmt);
+        let last = instructions.last().filter(|last| last.block.is_some()).map(|last| last.address);
         BlockCode {
             function,
             in_scope: known.in_scope,
             has_frame_pointer: known.has_frame_pointer,
+            reads: instructions.iter().fold(0, |set, instruction| set | instruction.reads),
             writes: instructions.iter().fold(0, |set, instruction| set | instruction.writes),
+            accesses: instructions.iter().any(|instruction| instruction.accesses),
             stores: instructions.iter().any(|instruction| instruction.stores),
             has_string: instructions.iter().any(|instruction| instruction.has_string),
             is_uniform: instructions.iter().all(|instruction| instruction.stmt == first),
             first,
             ending,
+            meeting: known.flow.as_ref().zip(last).and_then(|(flow, last)| flow.reconvergence(last)),
             instructions: instructions.into(),
         }
     }
@@ -352,6 +371,16 @@ fn written_slots(ops: &[Op]) -> u64 {
         transfer::made_slots(op, |reg| set |= slot_bit(reg));
     }
     set & !slot_bit(Reg::RSP)
+}
+
+fn read_slots(ops: &[Op]) -> u64 {
+    let mut set = 0;
+    ops.iter().for_each(|op| op.reads(|reg| set |= slot_bit(reg)));
+    set & !slot_bit(Reg::RSP)
+}
+
+fn accesses_memory(op: &Op) -> bool {
+    writes_memory(op) || matches!(op, Op::Load { .. } | Op::LoadVector { .. })
 }
 
 fn writes_memory(op: &Op) -> bool {
@@ -495,6 +524,15 @@ fn sets_frame_pointer(op: &Op) -> bool {
         Op::Lea { dst: Reg::RBP, address, .. } => address.base == Reg::RSP && address.index == Reg::ZERO,
         _ => false,
     }
+}
+
+/// The instructions of a block that ran, the first first, each with what is known about it.
+pub fn instructions_forward<'a>(
+    pass: &Pass<'a>,
+    code: &'a BlockCode,
+) -> impl Iterator<Item = (Executed<'a>, &'a InstructionCode)> {
+    let known = pass.instructions().filter_map(|index| code.instructions.get(index));
+    pass.forward().zip(known)
 }
 
 /// The instructions of a block that ran, the last first, each with what is known about it.

@@ -1,9 +1,11 @@
-//! Dependences of a run, followed backwards.
+//! Dependences of a run, followed backwards and forwards.
 
 mod ask;
 mod backward;
 mod code;
 mod contexts;
+mod criterion;
+mod forward;
 mod frames;
 mod need;
 mod ops;
@@ -18,6 +20,8 @@ pub use ask::Question;
 pub use backward::Backward;
 pub use code::{Code, StmtId};
 pub use contexts::Context;
+pub use criterion::{Criterion, Origin};
+pub use forward::Forward;
 pub use need::{Need, Use};
 pub use potential::{Bounds, Tried};
 pub use slice::{Share, Slice, Source, Stacks};

@@ -23,7 +23,7 @@ pub(super) struct Served {
 }
 
 /// Where the XMM registers are in what fxsave writes.
-const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
+pub(super) const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
     /// One instruction that may have made something needed.
@@ -375,7 +375,7 @@ fn made(slot: Reg) -> Made {
 }
 
 /// Which sides the conditional moves of an instruction chose.
-fn outcome_of(executed: &Executed<'_>, known: &InstructionCode) -> u8 {
+pub(super) fn outcome_of(executed: &Executed<'_>, known: &InstructionCode) -> u8 {
     if !known.has_select {
         return 0;
     }
@@ -385,30 +385,30 @@ fn outcome_of(executed: &Executed<'_>, known: &InstructionCode) -> u8 {
 }
 
 /// The slot that a byte of the saved vector registers is in.
-fn half(offset: u64) -> Reg {
+pub(super) fn half(offset: u64) -> Reg {
     let low = Reg::xmm((offset / 16 % 16) as u8);
     if offset % 16 < 8 { low } else { low.high_half() }
 }
 
 /// What a string instruction went over.
-struct Span {
-    count: u64,
-    width: u64,
-    backwards: bool,
+pub(super) struct Span {
+    pub count: u64,
+    pub width: u64,
+    pub backwards: bool,
 }
 
 impl Span {
-    fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.count.saturating_mul(self.width)
     }
 
     /// The lowest address, when the first element is at `start`.
-    fn lowest(&self, start: u64) -> u64 {
+    pub fn lowest(&self, start: u64) -> u64 {
         if self.backwards { start.wrapping_sub(self.length() - self.width) } else { start }
     }
 
     /// The address of the last element.
-    fn last(&self, start: u64) -> u64 {
+    pub fn last(&self, start: u64) -> u64 {
         let distance = self.length() - self.width;
         if self.backwards { start.wrapping_sub(distance) } else { start.wrapping_add(distance) }
     }

@@ -65,10 +65,26 @@ pub struct Read {
     pub how: Use,
 }
 
+impl Transfer {
+    /// The result comes from nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.is_frame_setup && self.slots.is_empty() && self.memory.is_empty()
+    }
+}
+
+/// All that an instruction makes, byte by byte.
+pub struct Makes {
+    pub output: Output,
+    /// Bytes that come from the same, with what that is.
+    pub groups: Vec<(Bytes, Transfer)>,
+}
+
 /// What was asked before of one instruction.
 #[derive(Default)]
 pub struct Transfers {
     known: RefCell<Vec<(Asked, Rc<Transfer>)>>,
+    /// By the sides that conditional moves chose.
+    makes: RefCell<Vec<(u8, Rc<[Makes]>)>>,
 }
 
 /// Some bytes of a result, with the sides that conditional moves chose.
@@ -83,6 +99,34 @@ impl Transfers {
         }
         let made = Rc::new(trace(ops, places, wish.output(), wish.bytes(), outcome));
         self.known.borrow_mut().push((asked, made.clone()));
+        made
+    }
+
+    /// What each byte of these results comes from; the number of bytes of each is given.
+    pub fn all(
+        &self,
+        ops: &[Op],
+        places: &[u8],
+        outputs: impl Iterator<Item = (Output, u8)>,
+        outcome: u8,
+    ) -> Rc<[Makes]> {
+        if let Some((_, known)) = self.makes.borrow().iter().find(|(known, _)| *known == outcome) {
+            return known.clone();
+        }
+        let made: Rc<[Makes]> = outputs
+            .map(|(output, length)| {
+                let mut groups: Vec<(Bytes, Transfer)> = Vec::new();
+                for byte in 0..length {
+                    let transfer = trace(ops, places, output, 1 << byte, outcome);
+                    match groups.iter_mut().find(|(_, known)| *known == transfer) {
+                        Some((bytes, _)) => *bytes |= 1 << byte,
+                        None => groups.push((1 << byte, transfer)),
+                    }
+                }
+                Makes { output, groups }
+            })
+            .collect();
+        self.makes.borrow_mut().push((outcome, made.clone()));
         made
     }
 }

@@ -1,0 +1,161 @@
+//! What the results of one instruction carry.
+
+use lift::{Bytes, Reg};
+use machine::Executed;
+
+use super::super::code::InstructionCode;
+use super::super::need::{Need, Use};
+use super::super::ops::outcome_of;
+use super::super::pending::slot_of_bit;
+use super::super::step::{Made, Watch};
+use super::super::transfer::{Output, Read, Transfer};
+use super::Forward;
+
+/// Bytes of a result that carry something.
+#[derive(Clone, Copy)]
+pub(super) struct Written {
+    output: Output,
+    /// Where it was stored.
+    at: u64,
+    bytes: Bytes,
+    need: Need,
+}
+
+impl<W: Watch> Forward<'_, '_, W> {
+    /// One instruction that may use or overwrite what carries something.
+    pub(super) fn instruction(&mut self, executed: &Executed<'_>, known: &InstructionCode) {
+        if known.has_string {
+            return self.special(executed.ops, executed.words, &known.places);
+        }
+        // All results first: an instruction may use what it overwrites.
+        let mut written = std::mem::take(&mut self.written);
+        written.clear();
+        let uses = self.now.anyway.is_some()
+            || known.reads & self.carried.wanted_slots() != 0
+            || self.carried.has_memory() && self.touches(executed.words);
+        if uses {
+            self.results(executed, known, &mut written);
+        }
+        let mut slots = known.writes & self.carried.wanted_slots();
+        while slots != 0 {
+            self.carried.take_slot(slot_of_bit(slots.trailing_zeros()));
+            slots &= slots - 1;
+        }
+        if self.carried.has_memory() {
+            for &(op, first, length) in &known.stored {
+                let at = stored_at(executed, known, op, first);
+                if self.carried.needs_memory(at, u64::from(length)) {
+                    self.carried.take_bytes(at, u64::from(length));
+                }
+            }
+        }
+        for result in &written {
+            self.write(result);
+        }
+        self.written = written;
+    }
+
+    fn results(&mut self, executed: &Executed<'_>, known: &InstructionCode, written: &mut Vec<Written>) {
+        let outcome = outcome_of(executed, known);
+        let slots = (0..64).filter(|bit| known.writes >> bit & 1 != 0);
+        let slots = slots.map(|bit| (Output::Slot(slot_of_bit(bit)), 8));
+        let stores = known.stored.iter().map(|&(op, first, length)| (Output::Store { op, first }, length));
+        let makes = known.transfers.all(executed.ops, &known.places, slots.chain(stores), outcome);
+        let mut counted = None;
+        for made in makes.iter() {
+            let at = match made.output {
+                Output::Slot(_) => 0,
+                Output::Store { op, first } => stored_at(executed, known, op, first),
+            };
+            for (bytes, transfer) in made.groups.iter().filter(|(_, transfer)| !transfer.is_nothing()) {
+                self.used.clear();
+                let Some(mut need) = self.gathered(transfer, executed.words, None) else { continue };
+                if !self.now.is_transit && (W::WATCHES || counted != Some(need)) {
+                    self.count(need, told(made.output, at, known));
+                    counted = Some(need);
+                }
+                if matches!(made.output, Output::Store { .. }) {
+                    need = self.kept(need, at);
+                }
+                match written.last_mut() {
+                    Some(last) if last.output == made.output && last.need == need => last.bytes |= bytes,
+                    _ => written.push(Written { output: made.output, at, bytes: *bytes, need }),
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, result: &Written) {
+        self.watch.carried(self.now.time);
+        match result.output {
+            Output::Slot(reg) => self.carried.need_slot(reg, result.bytes, result.need),
+            Output::Store { .. } => {
+                if self.stack.contains(&result.at) {
+                    self.lowest_on_stack = self.lowest_on_stack.min(result.at);
+                }
+                self.carried.need_bytes(result.at, result.bytes, result.need);
+            }
+        }
+    }
+
+    /// What the instruction at hand makes from this carries; `how` is the use of it all, if it has one in common.
+    pub(super) fn gathered(&mut self, transfer: &Transfer, words: &[u64], how: Option<Use>) -> Option<Need> {
+        let mut result = self.now.anyway.filter(|_| !self.now.is_transit);
+        for &(reg, bytes, own) in &transfer.slots {
+            self.from_slot(&mut result, reg, bytes, how.unwrap_or(own));
+        }
+        if self.carried.has_memory() {
+            for &Read { word, offset, bytes, how: own } in &transfer.memory {
+                let word = words.get(usize::from(word)).copied().unwrap_or(0);
+                let at = word.wrapping_add(u64::from(offset));
+                self.from_bytes(&mut result, at, bytes, how.unwrap_or(own));
+            }
+        }
+        result
+    }
+
+    pub(super) fn from_slot(&mut self, result: &mut Option<Need>, reg: Reg, bytes: Bytes, how: Use) {
+        let is_left_out = match how {
+            Use::Value => false,
+            Use::Address => self.now.is_transit,
+            Use::Control => !self.follows_control(),
+        };
+        // What a function saves when it begins is its caller's, who may keep a value there.
+        if is_left_out || reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit {
+            return;
+        }
+        let (now, used) = (&self.now, &mut self.used);
+        self.carried.look_at_slot(reg, bytes, |need| now.add::<W>(result, used, need, how));
+    }
+
+    pub(super) fn from_bytes(&mut self, result: &mut Option<Need>, address: u64, bytes: Bytes, how: Use) {
+        let (now, used) = (&self.now, &mut self.used);
+        self.carried.look_at_bytes(address, bytes, |need| now.add::<W>(result, used, need, how));
+    }
+
+    /// What trusted code puts off the stack it keeps for itself.
+    pub(super) fn kept(&self, need: Need, address: u64) -> Need {
+        if self.now.in_scope || self.stack.contains(&address) { need } else { need.kept() }
+    }
+
+    /// A byte of memory carries something.
+    pub(super) fn carry(&mut self, address: u64, need: Need) {
+        if self.stack.contains(&address) {
+            self.lowest_on_stack = self.lowest_on_stack.min(address);
+        }
+        self.carried.need_memory(address, need);
+    }
+}
+
+fn stored_at(executed: &Executed<'_>, known: &InstructionCode, op: u8, first: u8) -> u64 {
+    let place = known.places.get(usize::from(op)).copied().unwrap_or(0);
+    let word = executed.words.get(usize::from(place)).copied().unwrap_or(0);
+    word.wrapping_add(u64::from(first))
+}
+
+fn told(output: Output, at: u64, known: &InstructionCode) -> Made {
+    match output {
+        Output::Slot(reg) => Made::Register(reg),
+        Output::Store { op, .. } => Made::Memory { address: at, length: known.stored_length(op) },
+    }
+}
