@@ -18,8 +18,8 @@ pub mod story;
 pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Stdin, User};
 pub use dependence::{
-    Backward, Bounds, Cell, Code, Context, Criterion, Follow, Forward, Made, Need, Origin, Question, Share,
-    Slice, Source, Stacks, Step, StmtId, Tried, Unseen, Use, Watch,
+    Backward, Bidirectional, Bounds, Cell, Code, Context, Follow, Forward, Made, Need, Question, Seed,
+    SeedKind, Share, Slice, Source, Stacks, Step, StmtId, Tried, Unseen, Use, Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
 pub use events::{MemoryAccess, RegisterSet, Shape, Shapes, accesses};

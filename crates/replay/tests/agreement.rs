@@ -6,13 +6,12 @@ mod naive;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use guest::{Guest, carried, compile, compile_all};
-use lift::Reg;
+use guest::{Guest, argument, carried, compile, compile_all};
 use linux::Place;
 use machine::Time;
 use naive::{Answer, Naive, Random, Seeds, csmith};
 use program::Scope;
-use replay::{Cell, Code, Criterion, Follow, Origin, Recording, Slice, Source, Unseen};
+use replay::{Cell, Code, Follow, Recording, Seed, SeedKind, Slice, Source, Unseen};
 
 /// Random programs that run for longer are left out: the tracer keeps everything.
 const LONGEST: Time = Time(1_500_000);
@@ -40,8 +39,14 @@ fn differences(ours: &Slice, theirs: &Answer) -> Vec<String> {
     told
 }
 
-/// Compares slices of random criteria; says how many were compared, and what differs.
-fn compare(guest: &mut Guest, name: &str, seed: u64, samples: usize) -> (usize, Vec<String>) {
+/// Compares slices of random criteria; says how many were compared, and what differs. Chops that are not empty are counted.
+fn compare(
+    guest: &mut Guest,
+    name: &str,
+    seed: u64,
+    samples: usize,
+    chops: &mut u64,
+) -> (usize, Vec<String>) {
     let mut code = Code::new(&guest.program, Scope::new(&[], &[]).unwrap());
     let naive = Naive::watch(&mut guest.recording, &mut code, seed, samples);
     assert_eq!(naive.irregular, 0, "{name}: every return belongs to a call");
@@ -60,14 +65,29 @@ fn compare(guest: &mut Guest, name: &str, seed: u64, samples: usize) -> (usize, 
             }
         }
     }
-    for (criteria, seeds) in forward_criteria(&mut guest.recording, &naive, seed, samples) {
+    for (number, (criteria, seeds)) in
+        forward_criteria(&mut guest.recording, &naive, seed, samples).into_iter().enumerate()
+    {
         for follow in [Follow::Data, Follow::Full] {
             let ours = guest.recording.forward_slice(&mut code, &criteria, follow, &mut Unseen);
-            let (theirs, _) = naive.forward(&mut code, &seeds, follow);
-            let found = differences(&ours, &theirs);
+            let (theirs, carried) = naive.forward(&mut code, &seeds, follow);
+            let mut found = differences(&ours, &theirs);
+            // The last are bytes of the output.
+            let sink = naive.questions.iter().rev().nth(number % 5);
+            if let Some((question, roots)) = sink.filter(|_| follow == Follow::Full) {
+                let ours = guest.recording.chop(&mut code, &criteria, &[question.clone()], &mut Unseen);
+                let theirs = naive.chop(&mut code, roots, &carried);
+                let told = differences(&ours, &theirs);
+                found.extend(told.into_iter().map(|told| format!("chop to {question:?}: {told}")));
+                compared += 1;
+                *chops += u64::from(!ours.statements.is_empty());
+            }
             compared += 1;
             if !found.is_empty() {
-                told.push(format!("{name}, {follow:?} forward of {criteria:?}, {} differences:", found.len()));
+                told.push(format!(
+                    "{name}, {follow:?} forward of {criteria:?}, {} differences:",
+                    found.len()
+                ));
                 told.extend(found.into_iter().take(4));
             }
         }
@@ -82,57 +102,43 @@ fn forward_criteria(
     naive: &Naive,
     seed: u64,
     samples: usize,
-) -> Vec<(Vec<Criterion>, Seeds)> {
+) -> Vec<(Vec<Seed>, Seeds)> {
     let begin = naive.begin();
     let mut criteria = Vec::new();
-    let mut add = |time: Time, origin: Origin, seeds: Seeds| {
-        criteria.push((vec![Criterion { time, origin }], Seeds { time, ..seeds }));
+    let mut add = |time: Time, kind: SeedKind, seeds: Seeds| {
+        criteria.push((vec![Seed { time, kind }], Seeds { time, ..seeds }));
     };
     let none = Seeds { time: begin, parts: Vec::new(), instance: None, decision: None };
     for (question, roots) in naive.questions.iter().filter(|(question, _)| question.time < recording.end()) {
         let seeds = Seeds { parts: roots.parts.clone(), ..none.clone() };
-        add(question.time, Origin::Cells(question.cells.clone()), seeds);
-        let seeds = Seeds { instance: naive.instance_at(question.time), ..none.clone() };
-        add(question.time, Origin::Statement, seeds);
+        add(question.time, SeedKind::Cells(question.cells.clone()), seeds);
+        if let Some((instance, start)) = naive.instance_at(question.time) {
+            add(start, SeedKind::Statement, Seeds { instance: Some(instance), ..none.clone() });
+        }
     }
-    if let Some((address, length)) = first_argument(recording) {
-        let is_in = |source: &Source| {
-            matches!(source, Source::Initial { address: at } if (address..address + length).contains(at))
-        };
+    if let Some((address, length)) = argument(recording, 1) {
+        let is_in = |source: &Source| matches!(source, Source::Initial { address: at } if (address..address + length).contains(at));
         let seeds = Seeds { parts: naive.parts_of(is_in), ..none.clone() };
-        add(begin, Origin::Cells(vec![Cell::Memory { address, length }]), seeds);
+        add(begin, SeedKind::Cells(vec![Cell::Memory { address, length }]), seeds);
     }
     let is_input = |source: &Source| matches!(source, Source::Input(Place::Input { .. }));
     let seeds = Seeds { parts: naive.parts_of(is_input), ..none.clone() };
     let place = Place::Input { offset: 0 };
-    add(begin, Origin::Cells(vec![Cell::Kernel { place, length: 1 << 16 }]), seeds);
+    add(begin, SeedKind::Cells(vec![Cell::Kernel { place, length: 1 << 16 }]), seeds);
     let (decisions, mut random) = (naive.decisions(), Random::new(seed + 77));
     for _ in 0..samples.div_ceil(2) {
         if let Some((time, node)) = decisions.get(random.below(decisions.len() as u64) as usize) {
-            add(*time, Origin::Decision, Seeds { decision: Some(*node), ..none.clone() });
+            add(*time, SeedKind::Decision, Seeds { decision: Some(*node), ..none.clone() });
         }
     }
     criteria
 }
 
-/// Where the text of the first argument is, and how long it is.
-fn first_argument(recording: &mut Recording) -> Option<(u64, u64)> {
-    let begin = recording.program_start();
-    let process = recording.at(begin);
-    let read = |address: u64| {
-        let mut bytes = [0; 8];
-        process.machine.memory.peek(address, &mut bytes);
-        bytes
-    };
-    // After the number of arguments and the name.
-    let first = u64::from_le_bytes(read(process.machine.cpu.get(Reg::RSP) + 16));
-    let length = (0..4096).take_while(|offset| read(first + offset)[0] != 0).count() as u64;
-    (first != 0).then_some((first, length))
-}
-
 fn agrees(guest: &mut Guest, name: &str, samples: usize) {
-    let (compared, told) = compare(guest, name, 1, samples);
-    println!("{name}: {compared} slices compared in a run of {:?}", guest.recording.end());
+    let mut chops = 0;
+    let (compared, told) = compare(guest, name, 1, samples, &mut chops);
+    let end = guest.recording.end();
+    println!("{name}: {compared} slices compared in a run of {end:?}, {chops} chops have something in them");
     assert!(compared > 0 && told.is_empty(), "{}", told.join("\n"));
 }
 
@@ -196,7 +202,7 @@ fn an_interpreter_has_the_slices_that_its_graph_has() {
 }
 
 fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
-    let (mut compared, mut skipped, mut told, mut instructions) = (0, 0, Vec::new(), 0);
+    let (mut compared, mut skipped, mut told, mut instructions, mut chops) = (0, 0, Vec::new(), 0, 0);
     for seed in seeds {
         let Some(source) = csmith::generate(seed) else {
             println!("skipped: there is no csmith");
@@ -211,17 +217,23 @@ fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
             continue;
         }
         instructions += guest.recording.end().0;
-        let (count, found) =
-            compare(&mut guest, &format!("seed {seed}, {compiler} {optimisation}"), seed, samples);
+        let (count, found) = compare(
+            &mut guest,
+            &format!("seed {seed}, {compiler} {optimisation}"),
+            seed,
+            samples,
+            &mut chops,
+        );
         compared += count;
         told.extend(found);
         std::fs::remove_file(&source).unwrap();
     }
     println!(
-        "{compared} slices compared in runs of {instructions} instructions, {skipped} programs left out"
+        "{compared} slices compared in runs of {instructions} instructions, {skipped} programs left out, \
+         {chops} chops have something in them"
     );
     assert!(told.is_empty(), "{}", told.join("\n"));
-    assert!(compared > 0);
+    assert!(compared > 0 && chops > 0);
 }
 
 /// In the normal mode so many programs a test, of which several run side by side.

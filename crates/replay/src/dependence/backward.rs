@@ -7,19 +7,20 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lift::{Op, Reg, Value};
+use lift::{Op, Reg};
 use linux::{Place, Process, SystemCall};
 use machine::{Executed, Pass, Time, Unwatched};
 use program::{BlockId, State, Stmt};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, InstructionCode, StmtId, instructions};
 use super::contexts::Context;
+use super::forward::operand_of;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
 use super::ops::Served;
 use super::pending::Pending;
 use super::potential::Potential;
-use super::slice::{Share, Slice, Source};
+use super::slice::{Share, Slice, Source, share_of};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::transfer::{Output, Wish};
 use crate::Segment;
@@ -330,7 +331,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return;
         }
-        let decided = self.decided();
+        let decided = self.decided().filter(|_| self.is_on_the_way());
         self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
         let omitted = omitted.map(|need| self.contribute(need, Made::Omission));
@@ -342,13 +343,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// What the last instruction decides by, or calls, is needed.
     fn need_operand(&mut self, pass: &Pass<'_>, code: &BlockCode, need: Need) {
         let Some((executed, known)) = instructions(pass, code).next() else { return };
-        let (operand, bytes) = match executed.ops.last() {
-            Some(Op::Branch { condition, .. }) => (*condition, 1),
-            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
-                (*target, 0xff)
-            }
-            _ => return,
-        };
+        let Some((operand, bytes)) = operand_of(executed.ops) else { return };
         let transfer =
             known.transfers.get(executed.ops, &known.places, Wish::new(Output::Slot(operand), bytes), 0);
         self.apply(&transfer, executed.words, need);
@@ -397,6 +392,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// The statement instance at hand made something that is needed: it is in the slice, and what it used for that is
     /// needed as the result says.
     pub(super) fn contribute(&mut self, need: Need, made: Made) -> Need {
+        if !self.is_on_the_way() {
+            return Need::NONE;
+        }
         if self.now.is_transit && matches!(made, Made::Register(_) | Made::Memory { .. }) {
             return need;
         }
@@ -447,6 +445,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         passed
     }
 
+    /// Whether what the instruction at hand makes is followed at all.
+    fn is_on_the_way(&mut self) -> bool {
+        !W::CHOOSES || self.watch.is_on_the_way(self.now.time)
+    }
+
     /// The need of what the code at hand uses so.
     pub(super) fn used_as(&self, need: Need, how: Use) -> Need {
         if self.now.in_scope { need.used_as(how) } else { need.used_by_library(how) }
@@ -475,13 +478,18 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     pub(super) fn need_slot(&mut self, reg: Reg, bytes: lift::Bytes, need: Need) {
         // What a function saves when it begins is its caller's, who may keep a value there.
-        if reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit {
+        if reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit
+            || W::CHOOSES && need.is_none()
+        {
             return;
         }
         self.pending.need_slot(reg, bytes, need);
     }
 
     pub(super) fn need_memory(&mut self, address: u64, need: Need) {
+        if W::CHOOSES && need.is_none() {
+            return;
+        }
         if self.stack.contains(&address) {
             self.lowest_on_stack = self.lowest_on_stack.min(address);
         }
@@ -490,6 +498,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// Some of up to 8 bytes.
     pub(super) fn need_bytes(&mut self, address: u64, bytes: lift::Bytes, need: Need) {
+        if W::CHOOSES && need.is_none() {
+            return;
+        }
         if self.stack.contains(&address) {
             let first = address.saturating_add(u64::from(bytes.trailing_zeros()));
             self.lowest_on_stack = self.lowest_on_stack.min(first);
@@ -521,7 +532,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// A chain ends here.
     pub(super) fn end(&mut self, need: Need, source: Source) {
-        if need.is_internal() {
+        if need.is_internal() || W::CHOOSES {
             return;
         }
         self.watch.end(need, &source);
@@ -532,7 +543,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// A byte that a variable held from the beginning: its initialiser is a statement.
     fn initialised(&mut self, address: u64, need: Need) {
         let Some(stmt) = self.code.program().statement_of_data(address) else { return };
-        if !self.code.is_in_scope(&stmt) {
+        if !self.code.is_in_scope(&stmt) || W::CHOOSES {
             return;
         }
         let stmt = self.code.intern(stmt);
@@ -584,26 +595,5 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
         }
         self.slice
-    }
-}
-
-pub(super) fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
-    let index = stmt.0 as usize;
-    if shares.len() <= index {
-        shares.resize(index + 1, None);
-    }
-    shares[index].get_or_insert(Share::new(time))
-}
-
-impl Share {
-    /// An instance serves a need.
-    pub(super) fn count(&mut self, need: Need, instance: &mut Instance) {
-        self.distance = self.distance.min(need.distance());
-        self.instances += u64::from(!instance.counted);
-        self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);
-        self.select_instances += u64::from(need.is_select() && !instance.counted_as_select);
-        instance.counted = true;
-        instance.counted_as_data |= need.is_data();
-        instance.counted_as_select |= need.is_select();
     }
 }

@@ -57,6 +57,11 @@ impl Need {
         (self.0 >> 32) as u32
     }
 
+    /// Nothing is needed, however it is used.
+    pub(super) const fn is_none(self) -> bool {
+        self.user() == Need::NONE.user()
+    }
+
     /// What the criterion itself needs.
     pub fn of_criterion() -> Need {
         Need::new(DATA, 0)

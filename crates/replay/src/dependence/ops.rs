@@ -356,7 +356,9 @@ impl<W: Watch> Backward<'_, '_, W> {
                     }
                     from => {
                         let passed = self.contribute(need, made);
-                        self.pending.need_place(from.plus(offset), passed);
+                        if !(W::CHOOSES && passed.is_none()) {
+                            self.pending.need_place(from.plus(offset), passed);
+                        }
                     }
                 }
             }

@@ -6,6 +6,9 @@ use linux::Place;
 use machine::Time;
 use program::Stmt;
 
+use super::code::StmtId;
+use super::frames::Instance;
+use super::need::Need;
 use super::potential::Tried;
 
 /// What a statement has to do with a criterion.
@@ -39,6 +42,26 @@ impl Share {
             decisions: 0,
         }
     }
+
+    /// An instance serves a need.
+    pub(super) fn count(&mut self, need: Need, instance: &mut Instance) {
+        self.distance = self.distance.min(need.distance());
+        self.instances += u64::from(!instance.counted);
+        self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);
+        self.select_instances += u64::from(need.is_select() && !instance.counted_as_select);
+        instance.counted = true;
+        instance.counted_as_data |= need.is_data();
+        instance.counted_as_select |= need.is_select();
+    }
+}
+
+/// The share of a statement, by its number.
+pub(super) fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
+    let index = stmt.0 as usize;
+    if shares.len() <= index {
+        shares.resize(index + 1, None);
+    }
+    shares[index].get_or_insert(Share::new(time))
 }
 
 /// Where chains of dependence end.

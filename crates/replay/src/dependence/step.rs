@@ -82,11 +82,17 @@ pub trait Watch {
     const WATCHES: bool = true;
     /// Whether steps tell which calls led to their makers.
     const CONTEXTS: bool = false;
+    /// Whether a backward pass follows only what is [on the way](Watch::is_on_the_way).
+    const CHOOSES: bool = false;
 
     fn step(&mut self, _step: Step) {}
     /// The instruction at this time makes something that came from the criterion; told by forward passes alone.
     #[inline]
     fn carried(&mut self, _time: Time) {}
+    /// Whether a backward pass follows what was made at this time.
+    fn is_on_the_way(&mut self, _time: Time) -> bool {
+        true
+    }
     /// A chain ends.
     fn end(&mut self, _user: Need, _source: &Source) {}
 }

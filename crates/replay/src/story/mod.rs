@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod ask;
+mod begin;
 mod crash;
 mod describe;
 mod gather;
@@ -21,6 +22,7 @@ use machine::Time;
 use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
+pub use begin::{Begun, BegunWith};
 pub use origins::Origin;
 
 use crate::Slice;

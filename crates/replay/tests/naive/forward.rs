@@ -111,7 +111,8 @@ impl Search<'_> {
             None => reach,
         };
         let own = instance.map(|user| Reach { user, ..Reach::CRITERION });
-        let mut anyway = own.filter(|_| instance == self.seeds.instance || self.seeds.decision == Some(number));
+        let mut anyway =
+            own.filter(|_| instance == self.seeds.instance || self.seeds.decision == Some(number));
         if let (Some(parent), Follow::Full, Some(_)) = (instruction.parent, self.follow, instance)
             && let Some(reach) = self.of(Part { node: parent, byte: 0 })
         {

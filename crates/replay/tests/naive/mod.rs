@@ -126,14 +126,18 @@ impl Naive {
     /// The bytes that these sources gave.
     pub fn parts_of(&self, is_asked: impl Fn(&Source) -> bool) -> Vec<Part> {
         let nodes = (0..).zip(self.graph.nodes());
-        let asked = nodes.filter(|(_, node)| matches!(node.kind, Kind::End(source) if is_asked(self.source(source))));
+        let asked =
+            nodes.filter(|(_, node)| matches!(node.kind, Kind::End(source) if is_asked(self.source(source))));
         asked.map(|(node, _)| Part { node, byte: 0 }).collect()
     }
 
-    /// The statement instance that ran then, if any.
-    pub fn instance_at(&self, time: Time) -> Option<u32> {
-        let instruction = &self.graph.instructions[(time.0 - self.begin.0) as usize];
-        instruction.instance.map(|instance| self.activations.whole(instance))
+    /// The statement instance that ran then, and when it began.
+    pub fn instance_at(&self, time: Time) -> Option<(u32, Time)> {
+        let whole = |instance: u32| self.activations.whole(instance);
+        let instance = self.graph.instructions[(time.0 - self.begin.0) as usize].instance.map(whole)?;
+        let mut all = self.graph.instructions.iter();
+        let first = all.find(|instruction| instruction.instance.map(whole) == Some(instance))?;
+        Some((instance, first.time))
     }
 
     /// Branches of the program that decided, with their times.

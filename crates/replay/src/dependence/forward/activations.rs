@@ -59,9 +59,10 @@ impl Activations {
         let program = code.program();
         for found in found(code, program, state) {
             activations.push(code, found.slot, found.function, None, None);
-            let number = activations.next_number();
+            if found.stmt != StmtId::NONE {
+                activations.begin(found.stmt);
+            }
             if let Some(top) = activations.stack.last_mut() {
-                top.current = Instance { stmt: found.stmt, number, ..Instance::NONE };
                 top.last = found.address.saturating_sub(1);
             }
         }
@@ -70,11 +71,6 @@ impl Activations {
             top.last = 0;
         }
         activations
-    }
-
-    fn next_number(&mut self) -> u32 {
-        self.numbers += 1;
-        self.numbers
     }
 
     pub fn push(
@@ -125,6 +121,12 @@ impl Activations {
     pub fn instance(&mut self) -> Option<&mut Instance> {
         let at = self.stack.last()?.in_scope_at?;
         self.stack.get_mut(at).map(|activation| &mut activation.current)
+    }
+
+    /// The numbers of the statement instances that are under way, the outermost first.
+    pub fn under_way(&self) -> Vec<Option<u32>> {
+        let named = |instance: &Instance| (instance.stmt != StmtId::NONE).then_some(instance.number);
+        self.stack.iter().map(|activation| named(&activation.current)).collect()
     }
 
     /// Regions end at this instruction.
@@ -199,9 +201,9 @@ impl Activations {
     }
 
     fn begin(&mut self, stmt: StmtId) {
-        let number = self.next_number();
+        self.numbers += 1;
         if let Some(top) = self.stack.last_mut() {
-            top.current = Instance { stmt, number, ..Instance::NONE };
+            top.current = Instance { stmt, number: self.numbers, ..Instance::NONE };
         }
     }
 

@@ -20,7 +20,12 @@ impl<'t> Ahead<'t> {
 
     /// The statement that follows in the activation of a pass, and whether control goes back before it; `last` is
     /// where the activation was. `None` if none does that can be seen.
-    pub fn statement(&mut self, code: &mut Code<'_>, pass: &Pass<'_>, mut last: u64) -> Option<(StmtId, bool)> {
+    pub fn statement(
+        &mut self,
+        code: &mut Code<'_>,
+        pass: &Pass<'_>,
+        mut last: u64,
+    ) -> Option<(StmtId, bool)> {
         let trace = self.trace;
         let passes = self.passes.get_or_insert_with(|| trace.forward().collect());
         let from = passes.partition_point(|known| known.time < pass.time);

@@ -12,7 +12,7 @@ mod strings;
 
 use std::ops::Range;
 
-use lift::{Op, Reg, Value};
+use lift::{Bytes, Op, Reg, Value};
 use linux::{Process, SystemCall};
 use machine::{Executed, Pass, Time, Unwatched};
 use program::{BlockId, State};
@@ -20,13 +20,12 @@ use program::{BlockId, State};
 use self::activations::Activations;
 use self::ahead::Ahead;
 use self::ops::Written;
-use super::backward::share_of;
 use super::code::{BlockCode, Code, Ending, InstructionCode, StmtId, instructions_forward};
 use super::contexts::Context;
-use super::criterion::{Criterion, Origin};
 use super::need::{Need, Use};
 use super::pending::Pending;
-use super::slice::{Share, Slice};
+use super::seed::{Seed, SeedKind};
+use super::slice::{Share, Slice, share_of};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::transfer::{Output, Wish};
 use crate::Segment;
@@ -42,7 +41,9 @@ pub struct Forward<'c, 'p, W> {
     slice: Slice,
     watch: &'c mut W,
     /// What is still to be taken up, the next last.
-    criteria: Vec<Criterion>,
+    seeds: Vec<Seed>,
+    /// The statement instances that were under way at the first of them, that of the outermost activation first.
+    under_way: Vec<Option<u32>>,
     /// Statement instances whose results are all asked about.
     origins: Vec<u32>,
     /// How control came to what runs next.
@@ -91,11 +92,11 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
     pub fn new(
         code: &'c mut Code<'p>,
         state: &State<'_>,
-        mut criteria: Vec<Criterion>,
+        mut seeds: Vec<Seed>,
         follow: Follow,
         watch: &'c mut W,
     ) -> Self {
-        criteria.sort_by_key(|criterion| std::cmp::Reverse(criterion.time));
+        seeds.sort_by_key(|seed| std::cmp::Reverse(seed.time));
         let activations = Activations::of(code, state);
         Forward {
             code,
@@ -105,7 +106,8 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
             shares: Vec::new(),
             slice: Slice::default(),
             watch,
-            criteria,
+            seeds,
+            under_way: Vec::new(),
             origins: Vec::new(),
             came_by: Came::Otherwise,
             stack: linux::STACK_TOP - linux::STACK_SIZE..linux::STACK_TOP,
@@ -128,7 +130,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
 
     /// Nothing carries anything any more, nor will.
     pub fn is_done(&self) -> bool {
-        self.criteria.is_empty()
+        self.seeds.is_empty()
             && self.origins.is_empty()
             && self.carried.is_empty()
             && self.activations.carry_nothing()
@@ -226,7 +228,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
     /// Nothing of what runs carries anything, or is overwritten that does.
     fn can_skip(&mut self, pass: &Pass<'_>, code: &BlockCode, blocks: [Option<BlockId>; 2]) -> bool {
         let end = pass.time.0 + pass.instructions().len() as u64;
-        self.criteria.last().is_none_or(|criterion| criterion.time.0 >= end)
+        self.seeds.last().is_none_or(|seed| seed.time.0 >= end)
             && (self.origins.is_empty() || !self.is_in_origin())
             && blocks.iter().all(|block| self.activations.reason(*block).is_none())
             && (code.reads | code.writes) & self.carried.wanted_slots() == 0
@@ -277,7 +279,8 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
         let mut before = None;
         let last = pass.instructions().end;
         let mut entry = None;
-        for (index, (executed, known)) in (pass.instructions().start..).zip(instructions_forward(pass, code)) {
+        for (index, (executed, known)) in (pass.instructions().start..).zip(instructions_forward(pass, code))
+        {
             if known.begins_block && before.is_some() {
                 self.activations.close(known.address);
             }
@@ -324,11 +327,14 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
     /// What is asked about from this instant on. Whether the branch at hand is.
     fn take_up(&mut self) -> bool {
         let mut is_asked = false;
-        while let Some(criterion) = self.criteria.pop_if(|criterion| criterion.time <= self.now.time) {
-            match criterion.origin {
-                Origin::Cells(cells) => cells.into_iter().for_each(|cell| self.ask(cell)),
-                Origin::Statement => self.origins.extend(self.now.instance),
-                Origin::Decision => is_asked = true,
+        while let Some(seed) = self.seeds.pop_if(|seed| seed.time <= self.now.time) {
+            if self.under_way.is_empty() {
+                self.under_way = self.activations.under_way();
+            }
+            match seed.kind {
+                SeedKind::Cells(cells) => cells.into_iter().for_each(|cell| self.ask(cell)),
+                SeedKind::Statement => self.origins.extend(self.now.instance),
+                SeedKind::Decision => is_asked = true,
             }
         }
         is_asked
@@ -391,16 +397,8 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
     /// What the last instruction carries that decides by something or calls it.
     fn operand(&mut self, executed: &Executed<'_>, known: &InstructionCode) -> Option<Need> {
         self.used.clear();
-        let (operand, bytes) = match executed.ops.last() {
-            Some(Op::Branch { condition, .. }) => (*condition, 1),
-            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
-                (*target, 0xff)
-            }
-            _ => return self.now.anyway,
-        };
-        if !self.follows_control() {
-            return self.now.anyway;
-        }
+        let operand = operand_of(executed.ops).filter(|_| self.follows_control());
+        let Some((operand, bytes)) = operand else { return self.now.anyway };
         let wish = Wish::new(Output::Slot(operand), bytes);
         let transfer = known.transfers.get(executed.ops, &known.places, wish, 0);
         self.gathered(&transfer, executed.words, Some(Use::Control))
@@ -411,7 +409,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
         self.used.clear();
         let mut need = self.now.anyway;
         for reg in [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX].into_iter().take(arguments) {
-            self.from_slot(&mut need, reg, 0xff, Use::Value);
+            self.use_slot(&mut need, reg, 0xff, Use::Value);
         }
         self.count(need?, Made::Register(Reg::RAX));
         need
@@ -457,6 +455,8 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
             return;
         }
         self.used.extend(now.reason.map(|reason| reason.used_as(Use::Control)));
+        // It is asked about itself.
+        self.used.extend(Some(Need::of_criterion()).filter(|_| need.distance() == 0));
         for used in std::mem::take(&mut self.used).into_iter().filter(|used| used.user() != maker) {
             self.watch.step(Step {
                 user: used.user(),
@@ -467,10 +467,15 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
                 time: now.time,
                 address: now.address,
                 made,
-                distance: used.passed_on(maker).distance(),
+                distance: need.distance(),
                 in_library: !now.in_scope,
             });
         }
+    }
+
+    /// The statement instances that were under way at the first criterion, by number, that of the outermost activation first.
+    pub(super) fn under_way(&mut self) -> Vec<Option<u32>> {
+        std::mem::take(&mut self.under_way)
     }
 
     /// The slice, when the end of the run is reached.
@@ -482,6 +487,17 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
             }
         }
         self.slice
+    }
+}
+
+/// What the last op of an instruction decides by, or calls.
+pub(super) fn operand_of(ops: &[Op]) -> Option<(Reg, Bytes)> {
+    match ops.last()? {
+        Op::Branch { condition, .. } => Some((*condition, 1)),
+        Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. } => {
+            Some((*target, 0xff))
+        }
+        _ => None,
     }
 }
 

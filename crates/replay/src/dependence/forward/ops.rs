@@ -102,19 +102,19 @@ impl<W: Watch> Forward<'_, '_, W> {
     pub(super) fn gathered(&mut self, transfer: &Transfer, words: &[u64], how: Option<Use>) -> Option<Need> {
         let mut result = self.now.anyway.filter(|_| !self.now.is_transit);
         for &(reg, bytes, own) in &transfer.slots {
-            self.from_slot(&mut result, reg, bytes, how.unwrap_or(own));
+            self.use_slot(&mut result, reg, bytes, how.unwrap_or(own));
         }
         if self.carried.has_memory() {
             for &Read { word, offset, bytes, how: own } in &transfer.memory {
                 let word = words.get(usize::from(word)).copied().unwrap_or(0);
                 let at = word.wrapping_add(u64::from(offset));
-                self.from_bytes(&mut result, at, bytes, how.unwrap_or(own));
+                self.use_bytes(&mut result, at, bytes, how.unwrap_or(own));
             }
         }
         result
     }
 
-    pub(super) fn from_slot(&mut self, result: &mut Option<Need>, reg: Reg, bytes: Bytes, how: Use) {
+    pub(super) fn use_slot(&mut self, result: &mut Option<Need>, reg: Reg, bytes: Bytes, how: Use) {
         let is_left_out = match how {
             Use::Value => false,
             Use::Address => self.now.is_transit,
@@ -128,7 +128,7 @@ impl<W: Watch> Forward<'_, '_, W> {
         self.carried.look_at_slot(reg, bytes, |need| now.add::<W>(result, used, need, how));
     }
 
-    pub(super) fn from_bytes(&mut self, result: &mut Option<Need>, address: u64, bytes: Bytes, how: Use) {
+    pub(super) fn use_bytes(&mut self, result: &mut Option<Need>, address: u64, bytes: Bytes, how: Use) {
         let (now, used) = (&self.now, &mut self.used);
         self.carried.look_at_bytes(address, bytes, |need| now.add::<W>(result, used, need, how));
     }

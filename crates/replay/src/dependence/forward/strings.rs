@@ -45,9 +45,9 @@ impl<W: Watch> Forward<'_, '_, W> {
         let is_comparison = matches!(kind, StringKind::Scan | StringKind::Compare);
         // What all of it goes by, as it was before.
         let mut way = self.now.anyway;
-        pointers.iter().for_each(|reg| self.from_slot(&mut way, *reg, WHOLE, Use::Address));
+        pointers.iter().for_each(|reg| self.use_slot(&mut way, *reg, WHOLE, Use::Address));
         if repeats && kind != StringKind::Load {
-            self.from_slot(&mut way, Reg::RCX, WHOLE, Use::Control);
+            self.use_slot(&mut way, Reg::RCX, WHOLE, Use::Control);
         }
         let slots = if is_comparison {
             let starts: &[u64] = if kind == StringKind::Scan { &[target] } else { &[source, target] };
@@ -78,13 +78,13 @@ impl<W: Watch> Forward<'_, '_, W> {
     ) -> Slots {
         let mut with = way;
         if starts.len() == 1 {
-            self.from_slot(&mut with, Reg::RAX, (0xffu16 >> (8 - span.width)) as Bytes, Use::Value);
+            self.use_slot(&mut with, Reg::RAX, (0xffu16 >> (8 - span.width)) as Bytes, Use::Value);
         }
         let (mut last, mut all) = (with, with);
         for start in starts {
-            self.from_range(&mut last, span.last(*start), span.width);
+            self.use_range(&mut last, span.last(*start), span.width);
             if repeats {
-                self.from_range(&mut all, span.lowest(*start), span.length());
+                self.use_range(&mut all, span.lowest(*start), span.length());
             }
         }
         let all = if repeats { all } else { last };
@@ -96,17 +96,17 @@ impl<W: Watch> Forward<'_, '_, W> {
 
     /// A pointer moves on by how much was done.
     fn moved_on(&mut self, reg: Reg, mut need: Option<Need>, by_count: bool) -> Option<Need> {
-        self.from_slot(&mut need, reg, WHOLE, Use::Value);
-        self.from_slot(&mut need, Reg::DIRECTION, 1, Use::Value);
+        self.use_slot(&mut need, reg, WHOLE, Use::Value);
+        self.use_slot(&mut need, Reg::DIRECTION, 1, Use::Value);
         if by_count {
-            self.from_slot(&mut need, Reg::RCX, WHOLE, Use::Value);
+            self.use_slot(&mut need, Reg::RCX, WHOLE, Use::Value);
         }
         need
     }
 
-    fn from_range(&mut self, result: &mut Option<Need>, start: u64, length: u64) {
+    fn use_range(&mut self, result: &mut Option<Need>, start: u64, length: u64) {
         for offset in self.carried.offsets_needed(linux::Place::Memory(start), length) {
-            self.from_bytes(result, start.wrapping_add(offset), 1, Use::Value);
+            self.use_bytes(result, start.wrapping_add(offset), 1, Use::Value);
         }
     }
 
@@ -117,7 +117,7 @@ impl<W: Watch> Forward<'_, '_, W> {
             self.carried.forget(linux::Place::Memory(to), span.length());
             for offset in found {
                 let mut need = None;
-                self.from_bytes(&mut need, from.wrapping_add(offset), 1, Use::Value);
+                self.use_bytes(&mut need, from.wrapping_add(offset), 1, Use::Value);
                 self.make_byte(to.wrapping_add(offset), need);
             }
             return;
@@ -128,7 +128,7 @@ impl<W: Watch> Forward<'_, '_, W> {
             let offsets = number * span.width..(number + 1) * span.width;
             let mut needs = [way; 8];
             for (offset, need) in offsets.clone().zip(&mut needs) {
-                self.from_bytes(need, from.wrapping_add(offset), 1, Use::Value);
+                self.use_bytes(need, from.wrapping_add(offset), 1, Use::Value);
             }
             for (offset, need) in offsets.zip(needs) {
                 self.carried.take_memory(to.wrapping_add(offset));
@@ -142,7 +142,7 @@ impl<W: Watch> Forward<'_, '_, W> {
         self.carried.forget(linux::Place::Memory(to), span.length());
         let mut needs = [way; 8];
         for (byte, need) in (0..span.width).zip(&mut needs) {
-            self.from_slot(need, Reg::RAX, 1 << byte, Use::Value);
+            self.use_slot(need, Reg::RAX, 1 << byte, Use::Value);
         }
         if needs.iter().all(Option::is_none) {
             return;
@@ -156,7 +156,7 @@ impl<W: Watch> Forward<'_, '_, W> {
         let at = span.last(source);
         let mut needs = [way; 8];
         for (byte, need) in (0..span.width).zip(&mut needs) {
-            self.from_bytes(need, at.wrapping_add(byte), 1, Use::Value);
+            self.use_bytes(need, at.wrapping_add(byte), 1, Use::Value);
         }
         let read = (0xffu16 >> (8 - span.width)) as Bytes;
         let before = self.carried.take_slot(Reg::RAX);
@@ -188,7 +188,7 @@ impl<W: Watch> Forward<'_, '_, W> {
             Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
                 let effects = helper.effects();
                 let mut need = self.now.anyway;
-                effects.reads.iter().for_each(|reg| self.from_slot(&mut need, *reg, WHOLE, Use::Value));
+                effects.reads.iter().for_each(|reg| self.use_slot(&mut need, *reg, WHOLE, Use::Value));
                 for reg in effects.writes {
                     self.carried.take_slot(reg);
                     self.make_slot(reg, WHOLE, need);
