@@ -170,7 +170,7 @@ fn begun_with(begun: &Begun) -> String {
         BegunWith::Statement => format!("what {place} did"),
         BegunWith::Condition => format!("the condition at {place}"),
         BegunWith::Input { offset } => format!("byte {offset} of standard input"),
-        BegunWith::Argument { number, text } => format!("argument {number}, `{text}`"),
+        BegunWith::Argument { number, text } => format!("argument {number} \"{}\"", text.escape_debug()),
     }
 }
 

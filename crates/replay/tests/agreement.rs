@@ -75,7 +75,8 @@ fn compare(
             // The last are bytes of the output.
             let sink = naive.questions.iter().rev().nth(number % 5);
             if let Some((question, roots)) = sink.filter(|_| follow == Follow::Full) {
-                let ours = guest.recording.chop(&mut code, &criteria, &[question.clone()], &mut Unseen);
+                let ours =
+                    guest.recording.chop(&mut code, &criteria, std::slice::from_ref(question), &mut Unseen);
                 let theirs = naive.chop(&mut code, roots, &carried);
                 let told = differences(&ours, &theirs);
                 found.extend(told.into_iter().map(|told| format!("chop to {question:?}: {told}")));

@@ -23,6 +23,7 @@ impl SliceReport {
         }
         text.push_str(match self.slice {
             "forward" => "\nD  was computed from it           S  a condition lies on the way\n",
+            "bidirectional" => "\nD  by values alone                S  a condition lies on the way\n",
             _ => "\nD  the value was computed there   S  had a part in choosing what computed it\n",
         });
         text.push_str(
