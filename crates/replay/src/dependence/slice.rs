@@ -81,7 +81,7 @@ pub enum Source {
     Constant(Option<Stmt>),
 }
 
-/// A backward slice, statement by statement.
+/// A slice, statement by statement.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
     pub statements: BTreeMap<Stmt, Share>,
@@ -101,7 +101,7 @@ pub struct Slice {
 pub struct Stacks {
     /// Activations at the same time.
     pub activations: usize,
-    /// Blocks of one activation that waited for the branch that decided about them.
+    /// Blocks of one activation that waited for the branch that decided about them; forwards, its open regions.
     pub waiting: usize,
 }
 
