@@ -47,7 +47,7 @@ impl Wish {
 }
 
 /// What some bytes of a result come from.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     pub slots: Vec<(Reg, Bytes, Use)>,
     pub memory: Vec<Read>,
@@ -70,13 +70,51 @@ impl Transfer {
     pub fn is_nothing(&self) -> bool {
         self.is_frame_setup && self.slots.is_empty() && self.memory.is_empty()
     }
+
+    /// Whether they differ at most in which bytes of the same places are used.
+    fn has_places_of(&self, other: &Transfer) -> bool {
+        let slots =
+            |transfer: &Transfer| transfer.slots.iter().map(|slot| (slot.0, slot.2)).collect::<Vec<_>>();
+        let reads = |transfer: &Transfer| {
+            let place = |read: &Read| (read.word, read.offset, read.how);
+            transfer.memory.iter().map(place).collect::<Vec<_>>()
+        };
+        self.is_frame_setup == other.is_frame_setup
+            && slots(self) == slots(other)
+            && reads(self) == reads(other)
+    }
 }
 
 /// All that an instruction makes, byte by byte.
 pub struct Makes {
     pub output: Output,
+    pub kin: Vec<Kin>,
+}
+
+/// Bytes of a result that come from bytes of the same places, if not from the same bytes of them.
+pub struct Kin {
+    pub bytes: Bytes,
+    /// What they come from together.
+    pub whole: Transfer,
     /// Bytes that come from the same, with what that is.
     pub groups: Vec<(Bytes, Transfer)>,
+}
+
+impl Makes {
+    fn add(&mut self, byte: u8, transfer: Transfer) {
+        let bytes = 1 << byte;
+        let Some(kin) = self.kin.iter_mut().find(|kin| kin.whole.has_places_of(&transfer)) else {
+            let groups = vec![(bytes, transfer.clone())];
+            return self.kin.push(Kin { bytes, whole: transfer, groups });
+        };
+        kin.bytes |= bytes;
+        kin.whole.slots.iter_mut().zip(&transfer.slots).for_each(|(all, own)| all.1 |= own.1);
+        kin.whole.memory.iter_mut().zip(&transfer.memory).for_each(|(all, own)| all.bytes |= own.bytes);
+        match kin.groups.iter_mut().find(|(_, known)| *known == transfer) {
+            Some((known, _)) => *known |= bytes,
+            None => kin.groups.push((bytes, transfer)),
+        }
+    }
 }
 
 /// What was asked before of one instruction.
@@ -115,15 +153,11 @@ impl Transfers {
         }
         let made: Rc<[Makes]> = outputs
             .map(|(output, length)| {
-                let mut groups: Vec<(Bytes, Transfer)> = Vec::new();
+                let mut makes = Makes { output, kin: Vec::new() };
                 for byte in 0..length {
-                    let transfer = trace(ops, places, output, 1 << byte, outcome);
-                    match groups.iter_mut().find(|(_, known)| *known == transfer) {
-                        Some((bytes, _)) => *bytes |= 1 << byte,
-                        None => groups.push((1 << byte, transfer)),
-                    }
+                    makes.add(byte, trace(ops, places, output, 1 << byte, outcome));
                 }
-                Makes { output, groups }
+                makes
             })
             .collect();
         self.makes.borrow_mut().push((outcome, made.clone()));
@@ -288,6 +322,17 @@ mod tests {
         let transfer = Transfers::default().get(&ops, &[0, 1, 0], Wish::new(output, 0b10), 0);
         assert_eq!(transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
         assert_eq!(transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
+    }
+
+    #[test]
+    fn bytes_of_a_sum_are_kin_and_the_zeros_above_are_others() {
+        let (dst, b) = (Reg::RAX, Reg::RCX.into());
+        let ops = [Op::Binary { function: Binary::Add, size: Size::B4, dst, a: dst, b }];
+        let outputs = [(Output::Slot(dst), 8)];
+        let makes = Transfers::default().all(&ops, &[0], outputs.into_iter(), 0);
+        let kin: Vec<_> = makes[0].kin.iter().map(|kin| (kin.bytes, kin.groups.len())).collect();
+        assert_eq!(kin, [(0x0f, 4), (0xf0, 1)]);
+        assert_eq!(makes[0].kin[0].whole.slots, [(dst, 0x0f, Use::Value), (Reg::RCX, 0x0f, Use::Value)]);
     }
 
     #[test]

@@ -67,22 +67,38 @@ impl<W: Watch> Forward<'_, '_, W> {
                 Output::Slot(_) => 0,
                 Output::Store { op, first } => stored_at(executed, known, op, first),
             };
-            for (bytes, transfer) in made.groups.iter().filter(|(_, transfer)| !transfer.is_nothing()) {
-                self.used.clear();
-                let Some(mut need) = self.gathered(transfer, executed.words, None) else { continue };
-                if !self.now.is_transit && (W::WATCHES || counted != Some(need)) {
-                    self.count(need, told(made.output, at, known));
-                    counted = Some(need);
-                }
-                if matches!(made.output, Output::Store { .. }) {
-                    need = self.kept(need, at);
-                }
-                match written.last_mut() {
-                    Some(last) if last.output == made.output && last.need == need => last.bytes |= bytes,
-                    _ => written.push(Written { output: made.output, at, bytes: *bytes, need }),
+            for kin in made.kin.iter().filter(|kin| !kin.whole.is_nothing()) {
+                let is_even = kin.groups.len() == 1 || self.is_even(&kin.whole, executed.words);
+                let one = [(kin.bytes, &kin.whole)].into_iter().filter(|_| is_even);
+                let each = kin.groups.iter().map(|(bytes, transfer)| (*bytes, transfer));
+                for (bytes, transfer) in one.chain(each.filter(|_| !is_even)) {
+                    self.used.clear();
+                    let Some(mut need) = self.gathered(transfer, executed.words, None) else { continue };
+                    if !self.now.is_transit && (W::WATCHES || counted != Some(need)) {
+                        self.count(need, told(made.output, at, known));
+                        counted = Some(need);
+                    }
+                    if matches!(made.output, Output::Store { .. }) {
+                        need = self.kept(need, at);
+                    }
+                    match written.last_mut() {
+                        Some(last) if last.output == made.output && last.need == need => last.bytes |= bytes,
+                        _ => written.push(Written { output: made.output, at, bytes, need }),
+                    }
                 }
             }
         }
+    }
+
+    /// Whether each place carries the same in all bytes that are used of it, so that all bytes of a result do.
+    fn is_even(&mut self, transfer: &Transfer, words: &[u64]) -> bool {
+        let carried = &mut self.carried;
+        transfer.slots.iter().all(|&(reg, bytes, _)| carried.is_slot_even(reg, bytes))
+            && (!carried.has_memory()
+                || transfer.memory.iter().all(|&Read { word, offset, bytes, .. }| {
+                    let word = words.get(usize::from(word)).copied().unwrap_or(0);
+                    carried.are_bytes_even(word.wrapping_add(u64::from(offset)), bytes)
+                }))
     }
 
     fn write(&mut self, result: &Written) {
