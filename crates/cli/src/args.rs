@@ -120,9 +120,18 @@ pub struct WhyArguments {
 
 #[derive(Debug, Args)]
 pub struct SliceArguments {
-    /// What is asked about, as for `whydunit why` (repeatable)
-    #[arg(long, required = true, value_name = "PLACE")]
+    /// What is asked about (repeatable)
+    ///
+    /// The places of `whydunit why`, and
+    /// condition:FILE:LINE   what the line decided
+    /// input:N               byte N of standard input, from 0 (what comes of it)
+    /// argument:N            an argument of the program, from 1 (what comes of it)
+    #[arg(long, verbatim_doc_comment, required = true, value_name = "PLACE")]
     pub at: Vec<String>,
+
+    /// Where a chop begins (repeatable); what it leads to is said with --at
+    #[arg(long, value_name = "PLACE", required_if_eq("kind", "chop"))]
+    pub from: Vec<String>,
 
     /// Which execution of lines is meant: its number, from 1, or `last`
     #[arg(long, value_name = "N", value_parser = hit, default_value = "last")]
@@ -136,7 +145,8 @@ pub struct SliceArguments {
     #[arg(long)]
     pub list: bool,
 
-    /// All executions of statements instead, as they are found, the newest first
+    /// All executions of statements instead, as they are found: the newest first, in a forward
+    /// slice the oldest
     #[arg(long, conflicts_with_all = ["list", "format"])]
     pub instances: bool,
 
@@ -157,6 +167,12 @@ pub enum SliceKind {
     Full,
     /// Also conditions that would have changed something had they gone the other way
     Relevant,
+    /// What came of it, by values, addresses and conditions
+    Forward,
+    /// What lies on a way to it from the places that --from names
+    Chop,
+    /// What it came from and what came of it
+    Bidirectional,
 }
 
 /// How an answer is written.

@@ -146,6 +146,34 @@ fn the_two_parts_of_a_slice_are_told_apart() {
 }
 
 #[test]
+fn what_comes_of_something_and_what_lies_between_is_told() {
+    let given: &[&str] = &["2", "1"];
+    ask(&Asked {
+        name: "two_parts_forward",
+        source: example("two_parts"),
+        options: &["-O0"],
+        questions: &[
+            (&["slice", "--kind", "forward", "--at", "argument:1"], given),
+            (&["slice", "--kind", "forward", "--at", "two_parts.c:16:d"], given),
+            (&["slice", "--kind", "forward", "--at", "condition:two_parts.c:17"], given),
+            (&["slice", "--kind", "chop", "--from", "two_parts.c:16", "--at", "output:0"], given),
+            (&["slice", "--kind", "chop", "--from", "two_parts.c:16:d", "--at", "two_parts.c:15:x"], given),
+            (&["slice", "--kind", "bidirectional", "--at", "condition:two_parts.c:12"], given),
+            (&["slice", "--at", "condition:two_parts.c:12"], given),
+            (&["slice", "--kind", "forward", "--at", "output:0"], given),
+            (&["slice", "--kind", "forward", "--at", "argument:3"], given),
+            (&["slice", "--kind", "forward", "--at", "input:0"], given),
+            (&["slice", "--kind", "forward", "--at", "condition:two_parts.c:11"], given),
+            (&["slice", "--kind", "chop", "--at", "output:0"], given),
+            (&["slice", "--from", "argument:1", "--at", "output:0"], given),
+            (&["slice", "--at", "argument:1"], given),
+            (&["why", "--at", "condition:two_parts.c:12"], given),
+        ],
+        input: "",
+    });
+}
+
+#[test]
 fn a_failed_assertion_leads_to_what_it_compares() {
     ask(&Asked {
         name: "omitted",
@@ -241,6 +269,8 @@ fn values_are_followed_to_standard_input_and_to_files() {
             (&["why", "--at", "inputs.c:16:area"], &[]),
             (&["why", "--at", "inputs.c:15:area", "--depth", "1"], &[]),
             (&["why", "--at", "exit", "--depth", "2"], &[]),
+            (&["slice", "--kind", "forward", "--at", "input:3"], &[]),
+            (&["slice", "--kind", "forward", "--at", "input:99"], &[]),
         ],
         input: "12 7\n",
     });
@@ -356,6 +386,27 @@ fn instances_are_streamed_the_newest_first() {
 }
 
 #[test]
+fn what_came_of_something_is_streamed_the_oldest_first() {
+    let scratch = Scratch::new("instances_forward");
+    let program = compile(&scratch, &program("sum_loop.c"), &["-O0"]).unwrap();
+    let at = ["slice", "--kind", "forward", "--at", "sum_loop.c:13:sum", "--hit", "1"];
+    let ran = scratch.whydunit(&[&at[..], &["--instances", "--", &program]].concat());
+    let mut lines = ran.stdout.lines();
+    assert!(lines.next().unwrap().contains("came from"), "{}", ran.stdout);
+    let times: Vec<u64> =
+        lines.map(|line| line.split_whitespace().next().unwrap().parse().unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let additions = ran.stdout.lines().filter(|line| line.contains("sum_loop.c:13  value")).count();
+    assert_eq!(additions, 99, "{}", ran.stdout);
+    for kind in ["chop", "bidirectional"] {
+        let from: &[&str] = if kind == "chop" { &["--from", "sum_loop.c:13:sum"] } else { &[] };
+        let at = ["slice", "--kind", kind, "--at", "sum_loop.c:14:sum", "--instances"];
+        let ran = scratch.whydunit(&[&at[..], from, &["--", &program]].concat());
+        assert_eq!(ran.stdout.lines().count() > 1, kind == "bidirectional", "{kind}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn answers_for_programs_are_as_the_schema_says() {
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/whydunit-1.json");
     let schema = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
@@ -364,12 +415,19 @@ fn answers_for_programs_are_as_the_schema_says() {
     let triangle = compile(&scratch, &example("triangle"), &["-O0"]).unwrap();
     let null = compile(&scratch, &program("null_field.c"), &["-O0"]).unwrap();
     let overflow = compile(&scratch, &program("overflow.c"), &["-O0"]).unwrap();
-    let questions: [(&[&str], &[&str]); 6] = [
+    let chop: &[&str] = &["slice", "--kind", "chop", "--from", "argument:1", "--at", "output:0"];
+    let questions: [(&[&str], &[&str]); 9] = [
         (&["why", "--at", "output:0", "--expect-stdout", "9.92"], &[&triangle, "6", "5", "4"]),
         (&["why", "--at", "triangle.c:35:area"], &[&triangle, "6", "5", "4"]),
         (&["why", "--at", "crash"], &[&null, "a"]),
         (&["why", "--at", "overflow.c:16:entry.count"], &[&overflow, "aaaaaaaa1234"]),
         (&["slice", "--at", "output:0"], &[&triangle, "6", "5", "4"]),
+        (&["slice", "--kind", "forward", "--at", "argument:1"], &[&triangle, "6", "5", "4"]),
+        (chop, &[&triangle, "6", "5", "4"]),
+        (
+            &["slice", "--kind", "bidirectional", "--at", "condition:triangle.c:16"],
+            &[&triangle, "6", "5", "4"],
+        ),
         (&["stats"], &[&triangle, "6", "5", "4"]),
     ];
     for (question, command) in questions {

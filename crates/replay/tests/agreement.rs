@@ -6,11 +6,12 @@ mod naive;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use guest::{Guest, carried, compile, compile_all};
+use guest::{Guest, argument, carried, compile, compile_all};
+use linux::Place;
 use machine::Time;
-use naive::{Answer, Naive, csmith};
+use naive::{Answer, Naive, Random, Seeds, csmith};
 use program::Scope;
-use replay::{Code, Follow, Slice, Unseen};
+use replay::{Cell, Code, Follow, Recording, Seed, SeedKind, Slice, Source, Unseen};
 
 /// Random programs that run for longer are left out: the tracer keeps everything.
 const LONGEST: Time = Time(1_500_000);
@@ -38,8 +39,14 @@ fn differences(ours: &Slice, theirs: &Answer) -> Vec<String> {
     told
 }
 
-/// Compares slices of random criteria; says how many were compared, and what differs.
-fn compare(guest: &mut Guest, name: &str, seed: u64, samples: usize) -> (usize, Vec<String>) {
+/// Compares slices of random criteria; says how many were compared, and what differs. Chops that are not empty are counted.
+fn compare(
+    guest: &mut Guest,
+    name: &str,
+    seed: u64,
+    samples: usize,
+    chops: &mut u64,
+) -> (usize, Vec<String>) {
     let mut code = Code::new(&guest.program, Scope::new(&[], &[]).unwrap());
     let naive = Naive::watch(&mut guest.recording, &mut code, seed, samples);
     assert_eq!(naive.irregular, 0, "{name}: every return belongs to a call");
@@ -58,12 +65,81 @@ fn compare(guest: &mut Guest, name: &str, seed: u64, samples: usize) -> (usize, 
             }
         }
     }
+    for (number, (criteria, seeds)) in
+        forward_criteria(&mut guest.recording, &naive, seed, samples).into_iter().enumerate()
+    {
+        for follow in [Follow::Data, Follow::Full] {
+            let ours = guest.recording.forward_slice(&mut code, &criteria, follow, &mut Unseen);
+            let (theirs, carried) = naive.forward(&mut code, &seeds, follow);
+            let mut found = differences(&ours, &theirs);
+            // The last are bytes of the output.
+            let sink = naive.questions.iter().rev().nth(number % 5);
+            if let Some((question, roots)) = sink.filter(|_| follow == Follow::Full) {
+                let ours =
+                    guest.recording.chop(&mut code, &criteria, std::slice::from_ref(question), &mut Unseen);
+                let theirs = naive.chop(&mut code, roots, &carried);
+                let told = differences(&ours, &theirs);
+                found.extend(told.into_iter().map(|told| format!("chop to {question:?}: {told}")));
+                compared += 1;
+                *chops += u64::from(!ours.statements.is_empty());
+            }
+            compared += 1;
+            if !found.is_empty() {
+                told.push(format!(
+                    "{name}, {follow:?} forward of {criteria:?}, {} differences:",
+                    found.len()
+                ));
+                told.extend(found.into_iter().take(4));
+            }
+        }
+    }
     (compared, told)
 }
 
+/// What forward slices are compared of: the results of the sampled instructions, the first argument, the input, and some
+/// statement instances and branches.
+fn forward_criteria(
+    recording: &mut Recording,
+    naive: &Naive,
+    seed: u64,
+    samples: usize,
+) -> Vec<(Vec<Seed>, Seeds)> {
+    let begin = naive.begin();
+    let mut criteria = Vec::new();
+    let mut add = |time: Time, kind: SeedKind, seeds: Seeds| {
+        criteria.push((vec![Seed { time, kind }], Seeds { time, ..seeds }));
+    };
+    let none = Seeds { time: begin, parts: Vec::new(), instance: None, decision: None };
+    for (question, roots) in naive.questions.iter().filter(|(question, _)| question.time < recording.end()) {
+        let seeds = Seeds { parts: roots.parts.clone(), ..none.clone() };
+        add(question.time, SeedKind::Cells(question.cells.clone()), seeds);
+        if let Some((instance, start)) = naive.instance_at(question.time) {
+            add(start, SeedKind::Statement, Seeds { instance: Some(instance), ..none.clone() });
+        }
+    }
+    if let Some((address, length)) = argument(recording, 1) {
+        let is_in = |source: &Source| matches!(source, Source::Initial { address: at } if (address..address + length).contains(at));
+        let seeds = Seeds { parts: naive.parts_of(is_in), ..none.clone() };
+        add(begin, SeedKind::Cells(vec![Cell::Memory { address, length }]), seeds);
+    }
+    let is_input = |source: &Source| matches!(source, Source::Input(Place::Input { .. }));
+    let seeds = Seeds { parts: naive.parts_of(is_input), ..none.clone() };
+    let place = Place::Input { offset: 0 };
+    add(begin, SeedKind::Cells(vec![Cell::Kernel { place, length: 1 << 16 }]), seeds);
+    let (decisions, mut random) = (naive.decisions(), Random::new(seed + 77));
+    for _ in 0..samples.div_ceil(2) {
+        if let Some((time, node)) = decisions.get(random.below(decisions.len() as u64) as usize) {
+            add(*time, SeedKind::Decision, Seeds { decision: Some(*node), ..none.clone() });
+        }
+    }
+    criteria
+}
+
 fn agrees(guest: &mut Guest, name: &str, samples: usize) {
-    let (compared, told) = compare(guest, name, 1, samples);
-    println!("{name}: {compared} slices compared in a run of {:?}", guest.recording.end());
+    let mut chops = 0;
+    let (compared, told) = compare(guest, name, 1, samples, &mut chops);
+    let end = guest.recording.end();
+    println!("{name}: {compared} slices compared in a run of {end:?}, {chops} chops have something in them");
     assert!(compared > 0 && told.is_empty(), "{}", told.join("\n"));
 }
 
@@ -127,7 +203,7 @@ fn an_interpreter_has_the_slices_that_its_graph_has() {
 }
 
 fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
-    let (mut compared, mut skipped, mut told, mut instructions) = (0, 0, Vec::new(), 0);
+    let (mut compared, mut skipped, mut told, mut instructions, mut chops) = (0, 0, Vec::new(), 0, 0);
     for seed in seeds {
         let Some(source) = csmith::generate(seed) else {
             println!("skipped: there is no csmith");
@@ -142,17 +218,23 @@ fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
             continue;
         }
         instructions += guest.recording.end().0;
-        let (count, found) =
-            compare(&mut guest, &format!("seed {seed}, {compiler} {optimisation}"), seed, samples);
+        let (count, found) = compare(
+            &mut guest,
+            &format!("seed {seed}, {compiler} {optimisation}"),
+            seed,
+            samples,
+            &mut chops,
+        );
         compared += count;
         told.extend(found);
         std::fs::remove_file(&source).unwrap();
     }
     println!(
-        "{compared} slices compared in runs of {instructions} instructions, {skipped} programs left out"
+        "{compared} slices compared in runs of {instructions} instructions, {skipped} programs left out, \
+         {chops} chops have something in them"
     );
     assert!(told.is_empty(), "{}", told.join("\n"));
-    assert!(compared > 0);
+    assert!(compared > 0 && chops > 0);
 }
 
 /// In the normal mode so many programs a test, of which several run side by side.

@@ -18,6 +18,9 @@ pub struct SliceReport {
     pub slice: &'static str,
     /// What it is a slice of, in words.
     pub criteria: Vec<String>,
+    /// Of a chop: where it begins, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<String>,
     /// In the order of the source.
     pub statements: Vec<StatementReport>,
     pub counts: SliceCounts,
@@ -121,6 +124,7 @@ pub struct Gathering<'a> {
     pub slice: &'a Slice,
     pub kind: &'static str,
     pub criteria: Vec<String>,
+    pub from: Vec<String>,
     pub program: &'a Program,
     pub shorten: Shorten<'a>,
 }
@@ -130,7 +134,7 @@ const CONTEXT: u32 = 1;
 
 impl SliceReport {
     pub fn new(gathering: Gathering<'_>) -> SliceReport {
-        let Gathering { slice, kind, criteria, program, shorten } = gathering;
+        let Gathering { slice, kind, criteria, from, program, shorten } = gathering;
         let statements = slice.statements.iter().map(|(stmt, share)| StatementReport {
             place: PlaceReport::new(stmt, shorten),
             text: program.text_of(stmt),
@@ -148,6 +152,7 @@ impl SliceReport {
             kind: "slice",
             slice: kind,
             criteria,
+            from,
             statements: statements.collect(),
             counts: counts(slice),
             files: files(slice, program, shorten),

@@ -14,10 +14,18 @@ impl SliceReport {
             annotate(file, paper, &mut text);
         }
         if self.statements.is_empty() {
-            text.push_str("Nothing in the program's own code led to it.\n");
+            text.push_str(match self.slice {
+                "forward" => "Nothing in the program's own code came of it.\n",
+                "chop" => "Nothing in the program's own code lies on a way from one to the other.\n",
+                _ => "Nothing in the program's own code led to it.\n",
+            });
             return text;
         }
-        text.push_str("\nD  the value was computed there   S  had a part in choosing what computed it\n");
+        text.push_str(match self.slice {
+            "forward" => "\nD  was computed from it           S  a condition lies on the way\n",
+            "bidirectional" => "\nD  by values alone                S  a condition lies on the way\n",
+            _ => "\nD  the value was computed there   S  had a part in choosing what computed it\n",
+        });
         text.push_str("?  a condition of it decided      N x  how many of its executions are in the slice\n");
         if self.counts.tried.is_some() {
             text.push_str("!  its other side would have changed something   ~  it could have\n");
@@ -61,7 +69,11 @@ impl SliceReport {
     }
 
     fn headline(&self, paper: Paper) -> String {
-        let headline = format!("{} slice: {}", self.slice, listed(&self.criteria));
+        let criteria = listed(&self.criteria);
+        let headline = match self.from.as_slice() {
+            [] => format!("{} slice: {criteria}", self.slice),
+            from => format!("{}: from {} to {criteria}", self.slice, listed(from)),
+        };
         format!("{}\n\n", paper.paint(Colour::Headline, &headline))
     }
 

@@ -19,7 +19,7 @@ use super::need::{Need, Use};
 use super::ops::{Around, Served};
 use super::pending::Pending;
 use super::potential::{Decision, Experiments, Potential, Strength};
-use super::slice::{Share, Slice, Source};
+use super::slice::{Share, Slice, Source, share_of};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::stretch::Stretch;
 use crate::Segment;
@@ -218,7 +218,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// `operand` says why it is needed what the last instruction decides by, or calls.
     fn instructions(&mut self, around: &Around<'_, '_>, operand: Option<Need>, call: Option<&SystemCall>) {
         let (pass, code) = (around.pass, around.code);
-        if around.is_whole {
+        if around.is_whole && !W::CHOOSES {
             self.stretches(&code.stretches, around, operand, call);
         } else if let Some(stretches) = code.singly(pass).get(pass.instructions()) {
             self.stretches(stretches, around, operand, call);
@@ -357,7 +357,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
             return None;
         }
-        let decided = self.decided(code);
+        let decided = self.decided(code).filter(|_| self.is_on_the_way());
         self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
         let decided = decided.map(|need| self.contribute(need, Made::Decision));
         let omitted = omitted.map(|(need, strength)| self.contribute(need, Made::Omission(strength)));
@@ -411,6 +411,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// The same where it has been at it since an earlier time.
     pub(super) fn contribute_since(&mut self, need: Need, made: Made, since: Time) -> Need {
+        if !self.is_on_the_way() {
+            return Need::NONE;
+        }
         if self.now.is_transit && matches!(made, Made::Register(_) | Made::Memory { .. }) {
             return need;
         }
@@ -475,6 +478,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
     }
 
+    /// Whether what the instruction at hand makes is followed at all.
+    fn is_on_the_way(&mut self) -> bool {
+        !W::CHOOSES || self.watch.is_on_the_way(self.now.time)
+    }
+
     /// The need of what the code at hand uses so.
     pub(super) fn used_as(&self, need: Need, how: Use) -> Need {
         if self.now.in_scope { need.used_as(how) } else { need.used_by_library(how) }
@@ -503,13 +511,18 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     pub(super) fn need_slot(&mut self, reg: Reg, bytes: lift::Bytes, need: Need) {
         // What a function saves when it begins is its caller's, who may keep a value there.
-        if reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit {
+        if reg == Reg::RBP && self.now.has_frame_pointer && !self.now.is_transit
+            || W::CHOOSES && need.is_none()
+        {
             return;
         }
         self.pending.need_slot(reg, bytes, need);
     }
 
     pub(super) fn need_memory(&mut self, address: u64, need: Need) {
+        if W::CHOOSES && need.is_none() {
+            return;
+        }
         if self.stack.contains(&address) {
             self.lowest_on_stack = self.lowest_on_stack.min(address);
         }
@@ -518,6 +531,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// Some of up to 8 bytes.
     pub(super) fn need_bytes(&mut self, address: u64, bytes: lift::Bytes, need: Need) {
+        if W::CHOOSES && need.is_none() {
+            return;
+        }
         if self.stack.contains(&address) {
             let first = address.saturating_add(u64::from(bytes.trailing_zeros()));
             self.lowest_on_stack = self.lowest_on_stack.min(first);
@@ -549,7 +565,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     /// A chain ends here.
     pub(super) fn end(&mut self, need: Need, source: Source) {
-        if need.is_internal() {
+        if need.is_internal() || W::CHOOSES {
             return;
         }
         self.watch.end(need, &source);
@@ -560,7 +576,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     /// A byte that a variable held from the beginning: its initialiser is a statement.
     fn initialised(&mut self, address: u64, need: Need) {
         let Some(stmt) = self.code.program().statement_of_data(address) else { return };
-        if !self.code.is_in_scope(&stmt) {
+        if !self.code.is_in_scope(&stmt) || W::CHOOSES {
             return;
         }
         let stmt = self.code.intern(stmt);
@@ -612,26 +628,5 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             }
         }
         self.slice
-    }
-}
-
-fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
-    let index = stmt.0 as usize;
-    if shares.len() <= index {
-        shares.resize(index + 1, None);
-    }
-    shares[index].get_or_insert(Share::new(time))
-}
-
-impl Share {
-    /// An instance serves a need.
-    fn count(&mut self, need: Need, instance: &mut Instance) {
-        self.distance = self.distance.min(need.distance());
-        self.instances += u64::from(!instance.counted);
-        self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);
-        self.select_instances += u64::from(need.is_select() && !instance.counted_as_select);
-        instance.counted = true;
-        instance.counted_as_data |= need.is_data();
-        instance.counted_as_select |= need.is_select();
     }
 }

@@ -50,10 +50,16 @@ pub struct BlockCode {
     /// The first and the last of them.
     pub begin: Position,
     pub end: Position,
+    /// Slots that some instruction reads.
+    pub reads: u64,
     /// Slots that some instruction writes.
     pub writes: u64,
+    /// Whether some instruction accesses memory.
+    pub accesses: bool,
     /// Whether some instruction writes memory.
     pub stores: bool,
+    /// Some instruction goes over many places at once, or asks the kernel.
+    pub is_special: bool,
     /// The instructions of statements.
     pub stretches: Box<[Stretch]>,
     /// The same, each instruction for itself; made when it is asked for.
@@ -63,15 +69,20 @@ pub struct BlockCode {
     /// All instructions are of one statement.
     pub is_uniform: bool,
     pub ending: Ending,
+    /// Where the ways from the branch or jump at its end meet again.
+    pub meeting: Option<u64>,
 }
 
 pub struct InstructionCode {
     pub at: Position,
+    /// Slots that it reads.
+    pub reads: u64,
     /// Slots that it writes.
     pub writes: u64,
     /// Where its words are among those of the block, and how many.
     pub first_word: u16,
     pub words: u8,
+    pub accesses: bool,
     /// It writes memory.
     pub stores: bool,
     /// It goes over many places at once, or asks the kernel.
@@ -80,6 +91,8 @@ pub struct InstructionCode {
     pub is_transit: bool,
     /// rbp is the frame pointer of its function.
     pub has_frame_pointer: bool,
+    /// It is the first of its block of the function's graph.
+    pub begins_block: bool,
     /// For each op, where its words are among those of the instruction.
     pub places: Box<[u8]>,
 }
@@ -301,17 +314,21 @@ impl<'p> Code<'p> {
         for (address, ops) in pass.whole_block() {
             let stmt = if known.in_scope { self.statement_at(address) } else { StmtId::NONE };
             let block = known.flow.as_ref().and_then(|flow| flow.block_at(address));
+            let start = known.flow.as_ref().zip(block).and_then(|(flow, block)| flow.cfg().block(block));
             ending = ops.last().map_or(Ending::Plain, ending_of);
             let (places, own_words) = places_of_words(ops);
             instructions.push(InstructionCode {
                 at: Position { address, stmt, block },
+                reads: read_slots(ops),
                 writes: written_slots(ops),
                 first_word: words,
                 words: own_words,
+                accesses: ops.iter().any(accesses_memory),
                 stores: ops.iter().any(writes_memory),
                 is_special: ops.iter().any(is_special),
                 is_transit: is_transit(ops) || puts_away(ops, &mut parameters) && block == entry_block,
                 has_frame_pointer: known.has_frame_pointer,
+                begins_block: start.is_some_and(|block| block.start == address),
                 places,
             });
             words = words.saturating_add(own_words.into());
@@ -322,12 +339,16 @@ impl<'p> Code<'p> {
             pass_results(&mut instructions, pass, entry);
         }
         let begin = instructions.first().map_or(Position::NONE, |instruction| instruction.at);
+        let last = instructions.last().filter(|last| last.at.block.is_some()).map(|last| last.at.address);
         BlockCode {
             function,
             in_scope: known.in_scope,
             has_frame_pointer: known.has_frame_pointer,
+            reads: instructions.iter().fold(0, |set, instruction| set | instruction.reads),
             writes: instructions.iter().fold(0, |set, instruction| set | instruction.writes),
+            accesses: instructions.iter().any(|instruction| instruction.accesses),
             stores: instructions.iter().any(|instruction| instruction.stores),
+            is_special: instructions.iter().any(|instruction| instruction.is_special),
             stretches: stretches(pass, &instructions, false),
             singly: OnceCell::new(),
             decides: OnceCell::new(),
@@ -335,6 +356,7 @@ impl<'p> Code<'p> {
             begin,
             end: instructions.last().map_or(Position::NONE, |instruction| instruction.at),
             ending,
+            meeting: known.flow.as_ref().zip(last).and_then(|(flow, last)| flow.reconvergence(last)),
             instructions: instructions.into(),
         }
     }
@@ -386,6 +408,16 @@ fn written_slots(ops: &[Op]) -> u64 {
         transfer::made_slots(op, |reg| set |= slot_bit(reg));
     }
     set & !slot_bit(Reg::RSP)
+}
+
+fn read_slots(ops: &[Op]) -> u64 {
+    let mut set = 0;
+    ops.iter().for_each(|op| op.reads(|reg| set |= slot_bit(reg)));
+    set & !slot_bit(Reg::RSP)
+}
+
+fn accesses_memory(op: &Op) -> bool {
+    writes_memory(op) || matches!(op, Op::Load { .. } | Op::LoadVector { .. })
 }
 
 fn writes_memory(op: &Op) -> bool {

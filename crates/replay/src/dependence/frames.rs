@@ -23,7 +23,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    const NONE: Instance = Instance {
+    pub const NONE: Instance = Instance {
         stmt: StmtId::NONE,
         number: 0,
         counted: false,
@@ -89,17 +89,11 @@ impl Frames {
 
     /// The activations of a stopped guest, from the one with this return slot inwards.
     fn push_found(&mut self, code: &mut Code<'_>, program: &Program, state: &State<'_>, from: Option<u64>) {
-        let found = program.backtrace_of(state, MOST_CALLERS).frames;
-        let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
-        for (depth, frame) in real.iter().enumerate().rev() {
-            let caller = real.get(depth + 1).and_then(|caller| caller.registers.rsp());
-            let slot = caller.map(|rsp| rsp.wrapping_sub(8));
+        for Found { slot, function, address, stmt } in found(code, program, state) {
             if from.is_some_and(|from| slot.is_none_or(|slot| slot > from)) {
                 continue;
             }
-            let function = code.function_at(frame.lookup);
-            self.push(code, slot, function, frame.address);
-            let stmt = code.statement_at(frame.lookup);
+            self.push(code, slot, function, address);
             self.enter_statement(stmt);
         }
     }
@@ -274,6 +268,31 @@ impl Frames {
     pub fn most(&self) -> usize {
         self.most
     }
+}
+
+/// An activation of a stopped guest.
+pub struct Found {
+    pub slot: Option<u64>,
+    pub function: FunctionId,
+    /// Where it goes on, and the statement that it is in.
+    pub address: u64,
+    pub stmt: StmtId,
+}
+
+/// The activations of a stopped guest, the outermost first.
+pub fn found(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Vec<Found> {
+    let found = program.backtrace_of(state, MOST_CALLERS).frames;
+    let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
+    let whole = real.iter().enumerate().rev().map(|(depth, frame)| {
+        let caller = real.get(depth + 1).and_then(|caller| caller.registers.rsp());
+        Found {
+            slot: caller.map(|rsp| rsp.wrapping_sub(8)),
+            function: code.function_at(frame.lookup),
+            address: frame.address,
+            stmt: code.statement_at(frame.lookup),
+        }
+    });
+    whole.collect()
 }
 
 /// What activations left open when they began.

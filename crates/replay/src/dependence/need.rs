@@ -57,9 +57,19 @@ impl Need {
         (self.0 >> 32) as u32
     }
 
+    /// Nothing is needed, however it is used.
+    pub(super) const fn is_none(self) -> bool {
+        self.user() == Need::NONE.user()
+    }
+
     /// What the criterion itself needs.
     pub fn of_criterion() -> Need {
         Need::new(DATA, 0)
+    }
+
+    /// What a statement instance makes out of nothing that is looked at.
+    pub fn of_instance(instance: u32) -> Need {
+        Need::new(DATA, instance)
     }
 
     /// A data need at some distance.
@@ -114,6 +124,12 @@ impl Need {
         };
         let used = self.used_as(how);
         self.with(used.knowledge() & !(DATA | SELECT) | ways | INTERNAL)
+    }
+
+    /// The same of a byte that trusted code has put where it keeps what is its own, for a pass that goes forwards. What such
+    /// code then goes by is its own business: [`internal`](Need::is_internal) as well, seen from the other end.
+    pub fn kept(self) -> Need {
+        self.with(self.knowledge() | INTERNAL)
     }
 
     /// The same, asked for by code in scope.

@@ -1,11 +1,12 @@
 //! What the ops of one instruction used to make what is needed.
 
-use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind, Value};
+use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind};
 use linux::{Place, SystemCall};
 use machine::{Pass, Time};
 
 use super::backward::Backward;
 use super::code::{BlockCode, Position};
+use super::forward::operand_of;
 use super::need::{Need, Use};
 use super::pending::{first_slot, slot_bit, slots_of};
 use super::slice::Source;
@@ -83,7 +84,7 @@ impl<'a, 't> Around<'a, 't> {
 }
 
 /// Where the XMM registers are in what fxsave writes.
-const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
+pub(super) const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
     /// A stretch that may have made something needed, and that is to be taken as a whole. `operand` says why it is needed what
@@ -135,16 +136,9 @@ impl<W: Watch> Backward<'_, '_, W> {
 
     /// What the last instruction decides by, or calls, is needed.
     fn need_operand(&mut self, stretch: &Stretch, around: &Around<'_, '_>, words: &[u64], need: Need) {
-        let last = around.pass.ops(stretch.instructions.end.saturating_sub(1)).last();
-        let (operand, bytes) = match last {
-            Some(Op::Branch { condition, .. }) => (*condition, 1),
-            Some(Op::Jump { target: Value::Reg(target) } | Op::Call { target: Value::Reg(target), .. }) => {
-                (*target, WHOLE)
-            }
-            _ => return,
-        };
-        let wish = Wish::new(Output::Slot(operand), bytes);
-        let transfer = stretch.transfer(around.pass, &around.code.instructions, wish, stretch.outcome(words));
+        let ops = around.pass.ops(stretch.instructions.end.saturating_sub(1));
+        let Some((operand, bytes)) = operand_of(ops) else { return };
+        let transfer = self.transferred(stretch, around, words, Wish::new(Output::Slot(operand), bytes));
         if let Some((first, _)) = transfer.makers {
             self.worked_since(around.time(stretch, first));
         }
@@ -213,6 +207,9 @@ impl<W: Watch> Backward<'_, '_, W> {
     /// What an instruction used for something is needed.
     #[inline]
     pub(super) fn apply(&mut self, transfer: &Transfer, words: &[u64], need: Need) {
+        if W::CHOOSES && need.is_none() {
+            return;
+        }
         for &Read { word, offset, bytes, how } in &transfer.memory {
             let word = words.get(usize::from(word)).copied().unwrap_or(0);
             self.need_bytes(word.wrapping_add(u64::from(offset)), bytes, self.used_for(need, how));
@@ -488,7 +485,9 @@ impl<W: Watch> Backward<'_, '_, W> {
                     }
                     from => {
                         let passed = self.contribute(need, made);
-                        self.pending.need_place(from.plus(offset), passed);
+                        if !(W::CHOOSES && passed.is_none()) {
+                            self.pending.need_place(from.plus(offset), passed);
+                        }
                     }
                 }
             }
@@ -507,30 +506,30 @@ fn made(slot: Reg) -> Made {
 }
 
 /// The slot that a byte of the saved vector registers is in.
-fn half(offset: u64) -> Reg {
+pub(super) fn half(offset: u64) -> Reg {
     let low = Reg::xmm((offset / 16 % 16) as u8);
     if offset % 16 < 8 { low } else { low.high_half() }
 }
 
 /// What a string instruction went over.
-struct Span {
-    count: u64,
-    width: u64,
-    backwards: bool,
+pub(super) struct Span {
+    pub count: u64,
+    pub width: u64,
+    pub backwards: bool,
 }
 
 impl Span {
-    fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.count.saturating_mul(self.width)
     }
 
     /// The lowest address, when the first element is at `start`.
-    fn lowest(&self, start: u64) -> u64 {
+    pub fn lowest(&self, start: u64) -> u64 {
         if self.backwards { start.wrapping_sub(self.length() - self.width) } else { start }
     }
 
     /// The address of the last element.
-    fn last(&self, start: u64) -> u64 {
+    pub fn last(&self, start: u64) -> u64 {
         let distance = self.length() - self.width;
         if self.backwards { start.wrapping_sub(distance) } else { start.wrapping_add(distance) }
     }

@@ -1,5 +1,7 @@
 //! What a backward pass is looking for: bytes of registers, of memory and of the kernel's places, each with the reason.
 
+mod look;
+
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -101,7 +101,7 @@ fn traced(process: &mut linux::Process, end: Time) -> (Trace, Vec<SystemCall>) {
 
 impl Slice {
     /// Adds a slice with which this one has no instance in common.
-    fn add(&mut self, other: Slice) {
+    pub(super) fn add(&mut self, other: Slice) {
         for (stmt, share) in other.statements {
             match self.statements.entry(stmt) {
                 Entry::Vacant(entry) => {

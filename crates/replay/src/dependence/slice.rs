@@ -6,6 +6,9 @@ use linux::Place;
 use machine::Time;
 use program::Stmt;
 
+use super::code::StmtId;
+use super::frames::Instance;
+use super::need::Need;
 use super::potential::Tried;
 
 /// What a statement has to do with a criterion.
@@ -45,6 +48,26 @@ impl Share {
             weak_omissions: 0,
         }
     }
+
+    /// An instance serves a need.
+    pub(super) fn count(&mut self, need: Need, instance: &mut Instance) {
+        self.distance = self.distance.min(need.distance());
+        self.instances += u64::from(!instance.counted);
+        self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);
+        self.select_instances += u64::from(need.is_select() && !instance.counted_as_select);
+        instance.counted = true;
+        instance.counted_as_data |= need.is_data();
+        instance.counted_as_select |= need.is_select();
+    }
+}
+
+/// The share of a statement, by its number.
+pub(super) fn share_of(shares: &mut Vec<Option<Share>>, stmt: StmtId, time: Time) -> &mut Share {
+    let index = stmt.0 as usize;
+    if shares.len() <= index {
+        shares.resize(index + 1, None);
+    }
+    shares[index].get_or_insert(Share::new(time))
 }
 
 /// Where chains of dependence end.
@@ -64,7 +87,7 @@ pub enum Source {
     Constant(Option<Stmt>),
 }
 
-/// A backward slice, statement by statement.
+/// A slice, statement by statement.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
     pub statements: BTreeMap<Stmt, Share>,
@@ -84,7 +107,7 @@ pub struct Slice {
 pub struct Stacks {
     /// Activations at the same time.
     pub activations: usize,
-    /// Blocks of one activation that waited for the branch that decided about them.
+    /// Blocks of one activation that waited for the branch that decided about them; forwards, its open regions.
     pub waiting: usize,
 }
 

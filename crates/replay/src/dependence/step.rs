@@ -37,10 +37,11 @@ pub enum Follow {
     Relevant(Bounds),
 }
 
-/// A step from a use to what it used, between two statement instances.
+/// A step from a use to what it used, between two statement instances. In a forward slice they change places: what is
+/// told is a step from what was made to a use, and the maker is that of what was made by using it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The instance that used something; 0 is the criterion.
+    /// The instance that used something, which is nearer to the criterion; 0 is the criterion.
     pub user: u32,
     pub how: Use,
     /// The instance that made it, and its statement.
@@ -81,8 +82,17 @@ pub trait Watch {
     const WATCHES: bool = true;
     /// Whether steps tell which calls led to their makers.
     const CONTEXTS: bool = false;
+    /// Whether a backward pass follows only what is [on the way](Watch::is_on_the_way).
+    const CHOOSES: bool = false;
 
     fn step(&mut self, _step: Step) {}
+    /// The instruction at this time makes something that came from the criterion; told by forward passes alone.
+    #[inline]
+    fn carried(&mut self, _time: Time) {}
+    /// Whether a backward pass follows what was made at this time.
+    fn is_on_the_way(&mut self, _time: Time) -> bool {
+        true
+    }
     /// A chain ends.
     fn end(&mut self, _user: Need, _source: &Source) {}
 }

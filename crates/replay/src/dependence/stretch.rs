@@ -5,13 +5,15 @@
 //! which is known when the addresses are; then each instruction is a stretch of its own.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use lift::Op;
 use machine::Pass;
 use program::BlockId;
 
 use super::code::{InstructionCode, StmtId};
-use super::transfer::{self, Output, Piece, Transfer, Transfers, Wish};
+use super::pending::slots_of;
+use super::transfer::{self, Makes, Output, Piece, Transfer, Transfers, Wish};
 
 /// Places in a stretch are told in a byte.
 const MOST_OPS: usize = 128;
@@ -113,15 +115,24 @@ impl Stretch {
     /// What some bytes of a result come from.
     #[inline]
     pub fn transfer(&self, pass: &Pass<'_>, known: &[InstructionCode], wish: Wish, outcome: u8) -> &Transfer {
-        self.transfers.get(wish, outcome, |wish, outcome| {
-            let pieces: Vec<Piece<'_>> = self
-                .instructions
-                .clone()
-                .zip(known.get(self.instructions.clone()).unwrap_or_default())
-                .map(|(index, known)| piece(pass.ops(index), known, self.first_word))
-                .collect();
-            transfer::trace(&pieces, wish, outcome)
-        })
+        self.transfers.get(wish, outcome, |wish, outcome| self.trace(pass, known, wish, outcome))
+    }
+
+    /// What each byte of all results comes from.
+    pub fn makes(&self, pass: &Pass<'_>, known: &[InstructionCode], outcome: u8) -> Rc<[Makes]> {
+        let slots = slots_of(self.writes).map(|slot| (Output::Slot(slot), 8));
+        let stores = self.stored.iter().rev().map(|stored| (stored.output(), stored.length));
+        let trace = |wish, outcome| self.trace(pass, known, wish, outcome);
+        self.transfers.all(slots.chain(stores), outcome, trace)
+    }
+
+    #[cold]
+    fn trace(&self, pass: &Pass<'_>, known: &[InstructionCode], wish: Wish, outcome: u8) -> Transfer {
+        let own = known.get(self.instructions.clone()).unwrap_or_default();
+        let with_ops = self.instructions.clone().zip(own);
+        let pieces: Vec<Piece<'_>> =
+            with_ops.map(|(index, known)| piece(pass.ops(index), known, self.first_word)).collect();
+        transfer::trace(&pieces, wish, outcome)
     }
 }
 

@@ -3,7 +3,8 @@
 //! A pass meets the same instructions again and again, and nearly always the same bytes of the same results are needed. So
 //! the ops are followed once, through temporaries and registers, and what is left is a list of slots and of bytes of memory.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 use lift::{Address, Bytes, Op, Reg, SLOTS, Value, low};
 use smallvec::SmallVec;
@@ -74,7 +75,7 @@ impl Wish {
 }
 
 /// What some bytes of a result come from.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transfer {
     pub slots: SmallVec<[(Reg, Bytes, Use); 6]>,
     pub memory: SmallVec<[Read; 4]>,
@@ -95,10 +96,62 @@ pub struct Read {
     pub how: Use,
 }
 
+impl Transfer {
+    /// The result comes from nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.makers.is_none()
+    }
+
+    /// Whether they differ at most in which bytes of the same places are used.
+    fn has_places_of(&self, other: &Transfer) -> bool {
+        let slots =
+            |transfer: &Transfer| transfer.slots.iter().map(|slot| (slot.0, slot.2)).collect::<Vec<_>>();
+        let reads = |transfer: &Transfer| {
+            let place = |read: &Read| (read.word, read.offset, read.how);
+            transfer.memory.iter().map(place).collect::<Vec<_>>()
+        };
+        self.makers == other.makers && slots(self) == slots(other) && reads(self) == reads(other)
+    }
+}
+
+/// All that an instruction makes, byte by byte.
+pub struct Makes {
+    pub output: Output,
+    pub kin: Vec<Kin>,
+}
+
+/// Bytes of a result that come from bytes of the same places, if not from the same bytes of them.
+pub struct Kin {
+    pub bytes: Bytes,
+    /// What they come from together.
+    pub whole: Transfer,
+    /// Bytes that come from the same, with what that is.
+    pub groups: Vec<(Bytes, Transfer)>,
+}
+
+impl Makes {
+    fn add(&mut self, byte: u8, transfer: Transfer) {
+        let bytes = 1 << byte;
+        let Some(kin) = self.kin.iter_mut().find(|kin| kin.whole.has_places_of(&transfer)) else {
+            let groups = vec![(bytes, transfer.clone())];
+            return self.kin.push(Kin { bytes, whole: transfer, groups });
+        };
+        kin.bytes |= bytes;
+        kin.whole.slots.iter_mut().zip(&transfer.slots).for_each(|(all, own)| all.1 |= own.1);
+        kin.whole.memory.iter_mut().zip(&transfer.memory).for_each(|(all, own)| all.bytes |= own.bytes);
+        match kin.groups.iter_mut().find(|(_, known)| *known == transfer) {
+            Some((known, _)) => *known |= bytes,
+            None => kin.groups.push((bytes, transfer)),
+        }
+    }
+}
+
 /// What was asked before of one instruction, the first question first: nearly always there is no other.
 #[derive(Default)]
 pub struct Transfers {
     first: OnceCell<Known>,
+    /// By the sides that conditional moves chose.
+    makes: RefCell<Vec<(u8, Rc<[Makes]>)>>,
 }
 
 struct Known {
@@ -118,6 +171,29 @@ impl Transfers {
             known = known.next.get_or_init(|| Box::new(make()));
         }
         &known.transfer
+    }
+
+    /// What each byte of these results comes from; the number of bytes of each is given.
+    pub fn all(
+        &self,
+        outputs: impl Iterator<Item = (Output, u8)>,
+        outcome: u8,
+        trace: impl Fn(Wish, u8) -> Transfer,
+    ) -> Rc<[Makes]> {
+        if let Some((_, known)) = self.makes.borrow().iter().find(|(known, _)| *known == outcome) {
+            return known.clone();
+        }
+        let made: Rc<[Makes]> = outputs
+            .map(|(output, length)| {
+                let mut makes = Makes { output, kin: Vec::new() };
+                for byte in 0..length {
+                    makes.add(byte, trace(Wish::new(output, 1 << byte).with_conditions(true), outcome));
+                }
+                makes
+            })
+            .collect();
+        self.makes.borrow_mut().push((outcome, made.clone()));
+        made
     }
 }
 
@@ -358,6 +434,18 @@ mod tests {
         let transfer = trace(&[piece(&ops, &[0, 1, 0], 0)], Wish::new(output, 0b10), 0);
         assert_eq!(*transfer.slots, [(Reg::RCX, 0b11, Use::Value), (Reg::RBX, WHOLE, Use::Address)]);
         assert_eq!(*transfer.memory, [Read { word: 0, offset: 0, bytes: 0b11, how: Use::Value }]);
+    }
+
+    #[test]
+    fn bytes_of_a_sum_are_kin_and_the_zeros_above_are_others() {
+        let (dst, b) = (Reg::RAX, Reg::RCX.into());
+        let ops = [Op::Binary { function: Binary::Add, size: Size::B4, dst, a: dst, b }];
+        let outputs = [(Output::Slot(dst), 8)].into_iter();
+        let whole = |wish, outcome| trace(&[piece(&ops, &[0], 0)], wish, outcome);
+        let makes = Transfers::default().all(outputs, 0, whole);
+        let kin: Vec<_> = makes[0].kin.iter().map(|kin| (kin.bytes, kin.groups.len())).collect();
+        assert_eq!(kin, [(0x0f, 4), (0xf0, 1)]);
+        assert_eq!(*makes[0].kin[0].whole.slots, [(dst, 0x0f, Use::Value), (Reg::RCX, 0x0f, Use::Value)]);
     }
 
     #[test]

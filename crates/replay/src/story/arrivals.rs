@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use lift::{Op, Reg};
+use lift::{Op, Reg, Value};
 use linux::Exit;
 use machine::{Cpu, Observer, Time};
 use program::LinePlaces;
@@ -114,6 +114,8 @@ pub(super) struct Passage {
     pub left: Option<Time>,
     /// Whether it wrote to one of the watched ranges.
     pub wrote: bool,
+    /// When its last branch decided.
+    pub decided: Option<Time>,
 }
 
 /// Runs through the statement that begins at `time`, and sees whether it writes to some memory.
@@ -129,7 +131,7 @@ pub(super) fn pass_through(
         begin: time,
         stack: process.machine.cpu.get(Reg::RSP),
         watched,
-        passage: Passage { left: None, wrote: false },
+        passage: Passage { left: None, wrote: false, decided: None },
     };
     let end = recording.end();
     while passing.passage.left.is_none() && process.machine.time < end {
@@ -151,11 +153,15 @@ struct Passing<'a> {
 }
 
 impl Observer for Passing<'_> {
-    fn instruction(&mut self, time: Time, address: u64, _: &[Op], cpu: &Cpu) {
+    fn instruction(&mut self, time: Time, address: u64, ops: &[Op], cpu: &Cpu) {
         let is_called = cpu.get(Reg::RSP) < self.stack;
         let begins_again = time > self.begin && self.line.starts.contains(&address);
         if self.passage.left.is_none() && !is_called && (begins_again || !self.line.contains(address)) {
             self.passage.left = Some(time);
+        }
+        let decides = matches!(ops.last(), Some(Op::Branch { .. } | Op::Jump { target: Value::Reg(_) }));
+        if decides && self.passage.left.is_none() && !is_called {
+            self.passage.decided = Some(time);
         }
     }
 

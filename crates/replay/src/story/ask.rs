@@ -9,7 +9,7 @@ use program::{
     TypedValue,
 };
 
-use super::arrivals::{arrival, pass_through};
+use super::arrivals::{Arrival, arrival, pass_through};
 use super::crash;
 use super::mentions::mentions;
 use crate::Recording;
@@ -26,6 +26,12 @@ pub enum Target {
     Output { stream: Stream, offset: u64 },
     /// Why its status is what it is.
     Exit,
+    /// What a line decided.
+    Condition { file: String, line: u32, hit: Hit },
+    /// What comes of a byte of standard input.
+    Input { offset: u64 },
+    /// What comes of an argument; 0 is the program's name.
+    Argument { number: usize },
 }
 
 /// Which execution of a line.
@@ -74,7 +80,8 @@ pub enum Subject {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     #[error(
-        "`{text}` is no place; it is FILE:LINE, FILE:LINE:EXPRESSION, crash, exit, output:BYTE or stderr:BYTE"
+        "`{text}` is no place; it is FILE:LINE, FILE:LINE:EXPRESSION, crash, exit, output:BYTE or stderr:BYTE; \
+         for slices also condition:FILE:LINE, input:BYTE or argument:NUMBER"
     )]
     Form { text: String },
     #[error("the expression makes no sense: {0}")]
@@ -93,6 +100,23 @@ pub enum AskError {
     NoOutput { stream: Stream, offset: u64, length: u64 },
     #[error("the program did not exit{}; --at crash asks how it ended", .signal.map_or(String::new(), |signal| format!(": {} killed it", signal::name(signal))))]
     NoExit { signal: Option<i32> },
+    #[error(
+        "nothing leads to what is given from outside; whydunit slice --kind forward --at tells what comes of it"
+    )]
+    IsABeginning,
+    #[error("only whydunit slice can be asked about a condition")]
+    IsACondition,
+    #[error(
+        "nothing comes of the program's end or of its output; what something came to is asked of \
+         FILE:LINE, FILE:LINE:EXPRESSION, condition:FILE:LINE, input:BYTE or argument:NUMBER"
+    )]
+    IsAnEnd,
+    #[error("no branch decided anything in that execution of line {line} of {file}")]
+    NoCondition { file: String, line: u32 },
+    #[error("the program read {length} bytes of standard input, so there is no byte {offset}")]
+    NoInput { offset: u64, length: u64 },
+    #[error("the program has {count} arguments, so there is no argument {number}; 0 is its name")]
+    NoArgument { number: usize, count: usize },
 }
 
 impl AskError {
@@ -100,6 +124,7 @@ impl AskError {
     pub fn is_usage(&self) -> bool {
         match self {
             AskError::Form { .. } | AskError::Syntax(_) | AskError::Line(_) => true,
+            AskError::IsABeginning | AskError::IsACondition | AskError::IsAnEnd => true,
             AskError::Evaluation { error, .. } => error.is_lasting(),
             _ => false,
         }
@@ -128,6 +153,20 @@ impl Target {
                 return offset.parse().map(|offset| Target::Output { stream, offset }).map_err(|_| form());
             }
         }
+        if let Some(offset) = text.strip_prefix("input:").or(text.strip_prefix("stdin:")) {
+            return offset.parse().map(|offset| Target::Input { offset }).map_err(|_| form());
+        }
+        if let Some(number) = text.strip_prefix("argument:") {
+            return number.parse().map(|number| Target::Argument { number }).map_err(|_| form());
+        }
+        if let Some(place) = text.strip_prefix("condition:") {
+            return match Target::parse(place, hit)? {
+                Target::Line { file, line, expression: None, hit } => {
+                    Ok(Target::Condition { file, line, hit })
+                }
+                _ => Err(form()),
+            };
+        }
         // A path can have colons; a line is a number after one.
         let mut parts = text.match_indices(':').filter_map(|(at, _)| {
             let (file, rest) = (text.get(..at)?, text.get(at + 1..)?);
@@ -152,6 +191,8 @@ impl Target {
             Target::Crash => crash::ask(recording, code),
             Target::Output { stream, offset } => ask_output(recording, *stream, *offset),
             Target::Exit => ask_exit(recording),
+            Target::Condition { .. } => Err(AskError::IsACondition),
+            Target::Input { .. } | Target::Argument { .. } => Err(AskError::IsABeginning),
         }
     }
 }
@@ -164,14 +205,7 @@ fn ask_line(
     hit: Hit,
 ) -> Result<Asked, AskError> {
     let (file, line) = (places.file.to_string(), places.line);
-    let wanted = match hit {
-        Hit::Last => None,
-        Hit::Nth(hit) => Some(hit),
-    };
-    let arrival = arrival(recording, places, wanted).map_err(|hits| match (hits, wanted) {
-        (1.., Some(hit)) => AskError::NoHit { file: file.clone(), line, hit, hits },
-        _ => AskError::NeverExecuted { file: file.clone(), line },
-    })?;
+    let arrival = arrival_at(recording, places, hit)?;
     let process = recording.at(arrival.time);
     let address = process.machine.cpu.rip;
     let here =
@@ -206,6 +240,23 @@ fn ask_line(
     let (time, seen) = after.unwrap_or((arrival.time, before));
     let subject = Subject::Value { expression: expression.text().to_owned(), value: seen.value, is_after };
     Ok(Asked { question: Question { time, cells: seen.cells, why_here: false }, subject, stmt, hit })
+}
+
+/// The execution of a line that is meant.
+pub(super) fn arrival_at(
+    recording: &mut Recording,
+    places: &LinePlaces,
+    hit: Hit,
+) -> Result<Arrival, AskError> {
+    let wanted = match hit {
+        Hit::Last => None,
+        Hit::Nth(hit) => Some(hit),
+    };
+    let (file, line) = (places.file.to_string(), places.line);
+    arrival(recording, places, wanted).map_err(|hits| match (hits, wanted) {
+        (1.., Some(hit)) => AskError::NoHit { file, line, hit, hits },
+        _ => AskError::NeverExecuted { file, line },
+    })
 }
 
 fn memory_range(cell: &Cell) -> Option<std::ops::Range<u64>> {

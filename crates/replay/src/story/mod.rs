@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod ask;
+mod begin;
 mod crash;
 mod describe;
 mod edges;
@@ -22,6 +23,7 @@ use machine::Time;
 use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
+pub use begin::{Begun, BegunWith};
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
 

@@ -81,7 +81,12 @@ impl Beginning {
         Beginning { count, arguments, environment, process: recording.at(begin) }
     }
 
-    fn text(&self, range: &Range<u64>) -> String {
+    /// Where the text of an argument is, and how many arguments there are; 0 is the program's name.
+    pub fn argument(&self, index: usize) -> (Option<Range<u64>>, usize) {
+        (self.arguments.get(index).cloned(), self.arguments.len())
+    }
+
+    pub fn text(&self, range: &Range<u64>) -> String {
         let mut bytes = vec![0; range.end.saturating_sub(range.start).min(LONGEST_QUOTE) as usize];
         let read = self.process.machine.memory.peek(range.start, &mut bytes);
         bytes.truncate(read);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lift::Reg;
 use linux::{Config, Process};
 use machine::Time;
 use program::{Program, Scope, Stmt};
@@ -49,6 +50,21 @@ impl Guest {
         let mut code = Code::new(&self.program, Scope::new(&[], &[]).unwrap());
         self.recording.slice(&mut code, question, follow, watch)
     }
+}
+
+/// Where the text of an argument of the program is, and how long it is.
+pub fn argument(recording: &mut Recording, number: u64) -> Option<(u64, u64)> {
+    let begin = recording.program_start();
+    let process = recording.at(begin);
+    let read = |address: u64| {
+        let mut bytes = [0; 8];
+        process.machine.memory.peek(address, &mut bytes);
+        bytes
+    };
+    // After the number of arguments.
+    let start = u64::from_le_bytes(read(process.machine.cpu.get(Reg::RSP) + 8 + 8 * number));
+    let length = (0..4096).take_while(|offset| read(start + offset)[0] != 0).count() as u64;
+    (start != 0).then_some((start, length))
 }
 
 /// Where the compiler puts a program: a name of its own for each way to compile it.

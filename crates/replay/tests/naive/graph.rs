@@ -42,6 +42,8 @@ pub struct Node {
     /// Which op of the instruction.
     pub op: u8,
     pub kind: Kind,
+    /// It lives within its instruction, or nobody can depend on it.
+    pub is_temp: bool,
     edges: Range<u32>,
 }
 
@@ -119,6 +121,15 @@ impl Graph {
         &self.nodes[node as usize]
     }
 
+    /// What the node makes does not outlive its instruction.
+    pub fn set_temp(&mut self, node: u32) {
+        self.nodes[node as usize].is_temp = true;
+    }
+
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
     pub fn edges(&self, node: &Node) -> &[Edge] {
         &self.edges[node.edges.start as usize..node.edges.end as usize]
     }
@@ -139,6 +150,7 @@ impl Graph {
             instruction,
             op: self.op.saturating_sub(1),
             kind,
+            is_temp: false,
             edges: start..self.edges.len() as u32,
         });
         self.nodes.len() as u32 - 1

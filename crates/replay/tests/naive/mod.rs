@@ -7,6 +7,7 @@
 mod activations;
 pub mod alone;
 pub mod csmith;
+mod forward;
 mod graph;
 mod slice;
 mod strings;
@@ -20,9 +21,10 @@ use machine::{Time, Trace};
 use replay::{Cell, Code, Follow, Question, Recording, Source};
 
 use activations::{Activations, Fact, Function};
-use graph::Graph;
+use graph::{Graph, Part};
 use tracer::Tracer;
 
+pub use forward::Seeds;
 pub use graph::Kind;
 pub use slice::{Answer, Roots, Visited};
 #[allow(unused_imports)]
@@ -107,12 +109,48 @@ impl Naive {
     }
 
     pub fn slice(&self, code: &mut Code<'_>, roots: &Roots, follow: Follow) -> Answer {
-        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow).0
+        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow, None).0
+    }
+
+    /// What lies on a way to these from somewhere from where a forward slice came to these instants.
+    pub fn chop(&self, code: &mut Code<'_>, roots: &Roots, carried: &BTreeSet<Time>) -> Answer {
+        let (graph, activations) = (&self.graph, &self.activations);
+        slice::slice(graph, activations, code, self.begin, roots, Follow::Full, Some(carried)).0
+    }
+
+    /// What came of something, and when.
+    pub fn forward(&self, code: &mut Code<'_>, seeds: &Seeds, follow: Follow) -> (Answer, BTreeSet<Time>) {
+        forward::forward(&self.graph, &self.activations, code, seeds, follow)
+    }
+
+    /// The bytes that these sources gave.
+    pub fn parts_of(&self, is_asked: impl Fn(&Source) -> bool) -> Vec<Part> {
+        let nodes = (0..).zip(self.graph.nodes());
+        let asked =
+            nodes.filter(|(_, node)| matches!(node.kind, Kind::End(source) if is_asked(self.source(source))));
+        asked.map(|(node, _)| Part { node, byte: 0 }).collect()
+    }
+
+    /// The statement instance that ran then, and when it began.
+    pub fn instance_at(&self, time: Time) -> Option<(u32, Time)> {
+        let whole = |instance: u32| self.activations.whole(instance);
+        let instance = self.graph.instructions[(time.0 - self.begin.0) as usize].instance.map(whole)?;
+        let mut all = self.graph.instructions.iter();
+        let first = all.find(|instruction| instruction.instance.map(whole) == Some(instance))?;
+        Some((instance, first.time))
+    }
+
+    /// Branches of the program that decided, with their times.
+    pub fn decisions(&self) -> Vec<(Time, u32)> {
+        let of = |node: &graph::Node| &self.graph.instructions[node.instruction as usize];
+        let nodes = (0..).zip(self.graph.nodes());
+        let decided = nodes.filter(|(_, node)| node.kind == Kind::Decision && of(node).in_scope);
+        decided.map(|(number, node)| (of(node).time, number)).collect()
     }
 
     /// The nodes of a slice, with the answer.
     pub fn visited(&self, code: &mut Code<'_>, roots: &Roots, follow: Follow) -> (Answer, Visited) {
-        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow)
+        slice::slice(&self.graph, &self.activations, code, self.begin, roots, follow, None)
     }
 
     /// What is asked about together with the decisions at some times.

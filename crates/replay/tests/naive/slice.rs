@@ -9,24 +9,24 @@ use program::Stmt;
 use replay::{Code, Follow, Share, Source, StmtId, Use};
 
 use super::activations::Activations;
-use super::graph::{Graph, Kind, Node, Part};
+use super::graph::{Graph, Instruction, Kind, Node, Part};
 
 /// How a byte is reached from the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reach {
-    data: bool,
-    select: bool,
-    internal: bool,
-    distance: u32,
+pub(super) struct Reach {
+    pub data: bool,
+    pub select: bool,
+    pub internal: bool,
+    pub distance: u32,
     /// The number of the statement instance that used it.
-    user: u32,
+    pub user: u32,
 }
 
 impl Reach {
-    const CRITERION: Reach = Reach { data: true, select: false, internal: false, distance: 0, user: 0 };
+    pub const CRITERION: Reach = Reach { data: true, select: false, internal: false, distance: 0, user: 0 };
 
     /// The nearest counts; of two that are equally near, the one that is met later going back.
-    fn join(self, other: Reach) -> Reach {
+    pub fn join(self, other: Reach) -> Reach {
         let nearer = (other.distance, u32::MAX - other.user) < (self.distance, u32::MAX - self.user);
         let near = if nearer { other } else { self };
         Reach {
@@ -46,7 +46,7 @@ impl Reach {
         }
     }
 
-    fn by(self, number: u32) -> Reach {
+    pub fn by(self, number: u32) -> Reach {
         let distance = self.distance + u32::from(self.user != number);
         Reach { distance, user: number, ..self }
     }
@@ -71,6 +71,8 @@ struct Search<'a> {
     graph: &'a Graph,
     activations: &'a Activations,
     follow: Follow,
+    /// Only what was made then is followed.
+    only: Option<&'a BTreeSet<Time>>,
     reached: BTreeMap<u32, [Option<Reach>; 8]>,
     counts: BTreeMap<StmtId, Count>,
     decisions: u64,
@@ -81,14 +83,14 @@ struct Search<'a> {
 /// The nodes of a slice, each with its bytes.
 pub type Visited = BTreeMap<u32, lift::Bytes>;
 
-struct Count {
+pub(super) struct Count {
     all: BTreeSet<u32>,
     data: BTreeSet<u32>,
     select: BTreeSet<u32>,
     distance: u32,
     first: Time,
     last: Time,
-    decisions: u64,
+    pub decisions: u64,
 }
 
 pub fn slice(
@@ -98,11 +100,13 @@ pub fn slice(
     begin: Time,
     roots: &Roots,
     follow: Follow,
+    only: Option<&BTreeSet<Time>>,
 ) -> (Answer, Visited) {
     let mut search = Search {
         graph,
         activations,
         follow,
+        only,
         reached: BTreeMap::new(),
         counts: BTreeMap::new(),
         decisions: 0,
@@ -129,7 +133,10 @@ impl Search<'_> {
     }
 
     fn visit(&mut self, node: &Node, bytes: &[Option<Reach>; 8]) {
-        let in_scope = self.graph.instructions[node.instruction as usize].in_scope;
+        let &Instruction { in_scope, time, .. } = &self.graph.instructions[node.instruction as usize];
+        if self.only.is_some_and(|only| !only.contains(&time) || matches!(node.kind, Kind::End(_))) {
+            return;
+        }
         if let (Kind::End(source), Some(reach)) = (node.kind, bytes[0]) {
             self.ends.push((self.graph.sources[source as usize].clone(), reach));
             return;
@@ -190,30 +197,32 @@ impl Search<'_> {
                 *nearest = reach.distance.min(*nearest);
             }
         }
-        let share = |count: Count| Share {
-            instances: count.all.len() as u64,
-            data_instances: count.data.len() as u64,
-            select_instances: count.select.len() as u64,
-            distance: count.distance,
-            first: count.first,
-            last: count.last,
-            decisions: count.decisions,
-            omissions: 0,
-            weak_omissions: 0,
-        };
-        let counts = self.counts.into_iter();
-        let statements = counts.map(|(id, count)| (code.statement(id).unwrap().clone(), share(count)));
-        Answer { statements: statements.collect(), sources, decisions: self.decisions }
+        Answer { statements: shares(self.counts, code), sources, decisions: self.decisions }
     }
 }
 
+pub(super) fn shares(counts: BTreeMap<StmtId, Count>, code: &Code<'_>) -> BTreeMap<Stmt, Share> {
+    let share = |count: Count| Share {
+        instances: count.all.len() as u64,
+        data_instances: count.data.len() as u64,
+        select_instances: count.select.len() as u64,
+        distance: count.distance,
+        first: count.first,
+        last: count.last,
+        decisions: count.decisions,
+        omissions: 0,
+        weak_omissions: 0,
+    };
+    counts.into_iter().map(|(id, count)| (code.statement(id).unwrap().clone(), share(count))).collect()
+}
+
 impl Count {
-    fn new() -> Count {
+    pub fn new() -> Count {
         let (all, data, select) = Default::default();
         Count { all, data, select, distance: u32::MAX, first: Time(u64::MAX), last: Time(0), decisions: 0 }
     }
 
-    fn add(&mut self, reach: Reach, instance: u32, time: Time) {
+    pub fn add(&mut self, reach: Reach, instance: u32, time: Time) {
         self.all.insert(instance);
         if reach.data {
             self.data.insert(instance);

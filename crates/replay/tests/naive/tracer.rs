@@ -233,7 +233,9 @@ impl<'a> Tracer<'a> {
     pub(super) fn make_slot(&mut self, reg: Reg, edges: &[Edge]) {
         let node = self.graph.add(Kind::Made, edges);
         self.graph.set_whole_slot(reg, node);
-        if !reg.is_temp() && !is_ignored(reg) {
+        if reg.is_temp() || is_ignored(reg) {
+            self.graph.set_temp(node);
+        } else {
             self.written.push(Cell::Register(reg, WHOLE));
         }
     }
