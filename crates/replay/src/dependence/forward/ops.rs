@@ -63,30 +63,45 @@ impl<W: Watch> Forward<'_, '_, W> {
         let makes = known.transfers.all(executed.ops, &known.places, slots.chain(stores), outcome);
         let mut counted = None;
         for made in makes.iter() {
-            let at = match made.output {
-                Output::Slot(_) => 0,
-                Output::Store { op, first } => stored_at(executed, known, op, first),
-            };
             for kin in made.kin.iter().filter(|kin| !kin.whole.is_nothing()) {
                 let is_even = kin.groups.len() == 1 || self.is_even(&kin.whole, executed.words);
-                let one = [(kin.bytes, &kin.whole)].into_iter().filter(|_| is_even);
-                let each = kin.groups.iter().map(|(bytes, transfer)| (*bytes, transfer));
-                for (bytes, transfer) in one.chain(each.filter(|_| !is_even)) {
-                    self.used.clear();
-                    let Some(mut need) = self.gathered(transfer, executed.words, None) else { continue };
-                    if !self.now.is_transit && (W::WATCHES || counted != Some(need)) {
-                        self.count(need, told(made.output, at, known));
-                        counted = Some(need);
-                    }
-                    if matches!(made.output, Output::Store { .. }) {
-                        need = self.kept(need, at);
-                    }
-                    match written.last_mut() {
-                        Some(last) if last.output == made.output && last.need == need => last.bytes |= bytes,
-                        _ => written.push(Written { output: made.output, at, bytes, need }),
-                    }
+                if is_even {
+                    self.result(executed, known, made.output, (kin.bytes, &kin.whole), &mut counted, written);
+                    continue;
+                }
+                for (bytes, transfer) in &kin.groups {
+                    self.result(executed, known, made.output, (*bytes, transfer), &mut counted, written);
                 }
             }
+        }
+    }
+
+    /// Some bytes of a result; `counted` is what was counted last of the instruction.
+    fn result(
+        &mut self,
+        executed: &Executed<'_>,
+        known: &InstructionCode,
+        output: Output,
+        (bytes, transfer): (Bytes, &Transfer),
+        counted: &mut Option<Need>,
+        written: &mut Vec<Written>,
+    ) {
+        self.used.clear();
+        let Some(mut need) = self.gathered(transfer, executed.words, None) else { return };
+        let at = match output {
+            Output::Slot(_) => 0,
+            Output::Store { op, first } => stored_at(executed, known, op, first),
+        };
+        if !self.now.is_transit && (W::WATCHES || *counted != Some(need)) {
+            self.count(need, told(output, at, known));
+            *counted = Some(need);
+        }
+        if matches!(output, Output::Store { .. }) {
+            need = self.kept(need, at);
+        }
+        match written.last_mut() {
+            Some(last) if last.output == output && last.need == need => last.bytes |= bytes,
+            _ => written.push(Written { output, at, bytes, need }),
         }
     }
 
