@@ -159,6 +159,17 @@ pub struct SliceArguments {
     pub case: CaseArguments,
 }
 
+/// Which dependences a backward pass follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackwardKind {
+    /// Values, and the addresses that they were found by
+    Data,
+    /// Also the conditions that decided what was executed
+    Full,
+    /// Also conditions that would have changed something had they gone the other way
+    Relevant,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SliceKind {
     /// Values, and the addresses that they were found by
@@ -328,7 +339,7 @@ pub struct DumpDeps {
     pub hit: Hit,
     /// Which dependences are followed
     #[arg(long, value_enum, default_value = "full")]
-    pub kind: SliceKind,
+    pub kind: BackwardKind,
     /// How many steps back
     #[arg(long, value_name = "N", default_value = "4")]
     pub depth: u32,

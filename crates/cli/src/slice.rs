@@ -9,7 +9,7 @@ use replay::{
 use report::{Gathering, SliceReport, envelope};
 use serde_json::json;
 
-use crate::args::{Format, SliceArguments, SliceKind};
+use crate::args::{BackwardKind, Format, SliceArguments, SliceKind};
 use crate::asking::{self, RecordedCase};
 use crate::exit_code::{self, Failure};
 use crate::progress::Progress;
@@ -120,9 +120,9 @@ impl Wanted {
             from.iter().map(|target| target.begin(recording, code)).collect::<Result<_, _>>()?;
         let from = sources.iter().map(begun_with).collect();
         let way = match kind {
-            SliceKind::Data => Way::Backward(questions, Follow::Data),
-            SliceKind::Full => Way::Backward(questions, Follow::Full),
-            SliceKind::Relevant => Way::Backward(questions, Follow::Relevant(Bounds::default())),
+            SliceKind::Data => Way::Backward(questions, BackwardKind::Data.follow()),
+            SliceKind::Full => Way::Backward(questions, BackwardKind::Full.follow()),
+            SliceKind::Relevant => Way::Backward(questions, BackwardKind::Relevant.follow()),
             SliceKind::Forward => Way::Forward(seeds),
             SliceKind::Chop => Way::Chop(sources.into_iter().map(|begun| begun.seed).collect(), questions),
             SliceKind::Bidirectional => match seeds.pop() {
@@ -145,6 +145,16 @@ impl Wanted {
 
 fn status(slice: &Slice) -> u8 {
     if slice.statements.is_empty() { exit_code::NO_ANSWER } else { exit_code::SUCCESS }
+}
+
+impl BackwardKind {
+    pub fn follow(self) -> Follow {
+        match self {
+            BackwardKind::Data => Follow::Data,
+            BackwardKind::Full => Follow::Full,
+            BackwardKind::Relevant => Follow::Relevant(Bounds::default()),
+        }
+    }
 }
 
 impl SliceKind {

@@ -177,7 +177,8 @@ impl Activations {
         }
     }
 
-    /// It belongs to this statement. Of code of no statement `next` says which one follows in the activation, if any, and whether control goes back before.
+    /// It belongs to this statement. Of code of no statement `next` says, given where the activation was, which one follows in
+    /// it, if any, and whether control goes back before.
     pub fn visit(&mut self, stmt: StmtId, next: impl FnOnce(u64) -> Option<(StmtId, bool)>) {
         let Some(top) = self.stack.last_mut().filter(|top| top.in_scope) else { return };
         if stmt == StmtId::NONE {

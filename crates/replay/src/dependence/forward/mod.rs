@@ -2,7 +2,8 @@
 //!
 //! It knows at each instant which bytes carry something that came from the criterion. It is the inverse of the
 //! backward pass: an instruction is met here if and only if the criterion is in the full backward slice of what it made, by
-//! the same rules of what is a dependence. A byte's [`Need`] says here which instance made it and how far that is from the criterion.
+//! the same rules of what is a dependence. A byte's [`Need`] says here which instance made it and how far that is from the
+//! criterion. Since a byte has one maker, who knows all that it used, distances are the least.
 
 mod activations;
 mod ahead;
@@ -131,8 +132,9 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
 
     /// Nothing carries anything any more, nor will.
     pub fn is_done(&self) -> bool {
+        let under_way = self.activations.under_way();
         self.seeds.is_empty()
-            && self.origins.is_empty()
+            && self.origins.iter().all(|origin| !under_way.contains(&Some(*origin)))
             && self.carried.is_empty()
             && self.activations.carry_nothing()
     }

@@ -53,28 +53,41 @@ impl<W: Watch> Forward<'_, '_, W> {
     fn results(&mut self, ran: &Ran<'_, '_>, written: &mut Vec<Written>) {
         let mut counted = None;
         for made in ran.makes().iter() {
-            let stored = ran.stored().iter().find(|stored| stored.output() == made.output);
-            let at = stored.map_or(0, |stored| stored.at(ran.words));
             for kin in made.kin.iter().filter(|kin| !kin.whole.is_nothing()) {
-                let is_even = kin.groups.len() == 1 || self.is_even(&kin.whole, ran.words);
-                let one = [(kin.bytes, &kin.whole)].into_iter().filter(|_| is_even);
-                let each = kin.groups.iter().map(|(bytes, transfer)| (*bytes, transfer));
-                for (bytes, transfer) in one.chain(each.filter(|_| !is_even)) {
-                    self.used.clear();
-                    let Some(mut need) = self.gathered(transfer, ran.words, None) else { continue };
-                    if !self.now.is_transit && (W::WATCHES || counted != Some(need)) {
-                        self.count(need, told(made.output, at, stored));
-                        counted = Some(need);
-                    }
-                    if matches!(made.output, Output::Store { .. }) {
-                        need = self.kept(need, at);
-                    }
-                    match written.last_mut() {
-                        Some(last) if last.output == made.output && last.need == need => last.bytes |= bytes,
-                        _ => written.push(Written { output: made.output, at, bytes, need }),
-                    }
+                if kin.groups.len() == 1 || self.is_even(&kin.whole, ran.words) {
+                    self.result(ran, made.output, (kin.bytes, &kin.whole), &mut counted, written);
+                    continue;
+                }
+                for (bytes, transfer) in &kin.groups {
+                    self.result(ran, made.output, (*bytes, transfer), &mut counted, written);
                 }
             }
+        }
+    }
+
+    /// Some bytes of a result; `counted` is what was counted last of the instruction.
+    fn result(
+        &mut self,
+        ran: &Ran<'_, '_>,
+        output: Output,
+        (bytes, transfer): (Bytes, &Transfer),
+        counted: &mut Option<Need>,
+        written: &mut Vec<Written>,
+    ) {
+        self.used.clear();
+        let Some(mut need) = self.gathered(transfer, ran.words, None) else { return };
+        let stored = ran.stored().iter().find(|stored| stored.output() == output);
+        let at = stored.map_or(0, |stored| stored.at(ran.words));
+        if !self.now.is_transit && (W::WATCHES || *counted != Some(need)) {
+            self.count(need, told(output, at, stored));
+            *counted = Some(need);
+        }
+        if matches!(output, Output::Store { .. }) {
+            need = self.kept(need, at);
+        }
+        match written.last_mut() {
+            Some(last) if last.output == output && last.need == need => last.bytes |= bytes,
+            _ => written.push(Written { output, at, bytes, need }),
         }
     }
 
