@@ -8,18 +8,17 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lift::{Op, Reg};
-use linux::{Place, Process, SystemCall};
+use linux::{Process, SystemCall};
 use machine::{Pass, Time, Unwatched};
-use program::{BlockId, State, Stmt};
+use program::{BlockId, State};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, StmtId};
-use super::contexts::Context;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
 use super::ops::{Around, Served};
 use super::pending::Pending;
 use super::potential::{Decision, Experiments, Potential, Strength};
-use super::slice::{Share, Slice, Source, share_of};
+use super::slice::{Share, Slice, share_of};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::stretch::Stretch;
 use crate::Segment;
@@ -30,20 +29,20 @@ pub struct Backward<'c, 'p, W> {
     follow: Follow,
     pub(super) pending: Pending,
     pub(super) frames: Frames,
-    shares: Vec<Option<Share>>,
-    slice: Slice,
+    pub(super) shares: Vec<Option<Share>>,
+    pub(super) slice: Slice,
     pub(super) watch: &'c mut W,
     /// The instruction that ran next in time.
     next: u64,
     /// The main stack.
-    stack: Range<u64>,
+    pub(super) stack: Range<u64>,
     /// No byte of the stack below this is needed.
-    lowest_on_stack: u64,
+    pub(super) lowest_on_stack: u64,
     /// When the program began.
-    begin: Time,
+    pub(super) begin: Time,
     /// Initialisers that are in the slice.
-    initialisers: BTreeMap<StmtId, Instance>,
-    potential: Option<Potential>,
+    pub(super) initialisers: BTreeMap<StmtId, Instance>,
+    pub(super) potential: Option<Potential>,
     /// What was contributed last in the block at hand: the next is nearly always the same.
     repeated: Option<Repeated>,
     /// What the instruction at hand made; kept for its memory.
@@ -441,20 +440,18 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
         }
         if W::WATCHES && need.user() != maker {
-            let (user, how, distance) = (need.user(), need.how(), passed.distance());
-            let (time, address, in_library) = (now.time, now.address, !now.in_scope);
             let context = self.frames.context();
             self.watch.step(Step {
-                user,
-                how,
+                user: need.user(),
+                how: need.how(),
                 maker,
                 stmt,
                 context,
-                time,
-                address,
+                time: now.time,
+                address: now.address,
                 made,
-                distance,
-                in_library,
+                distance: passed.distance(),
+                in_library: !now.in_scope,
             });
         }
         self.wait_for_branch(passed);
@@ -543,90 +540,5 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
 
     pub(super) fn is_on_stack(&self, address: u64) -> bool {
         self.stack.contains(&address)
-    }
-
-    /// What lies below the return slot did not belong to anybody before the call: who used it used what nobody had written.
-    fn end_uninitialised(&mut self, slot: u64) {
-        if self.lowest_on_stack >= slot || !self.stack.contains(&slot) {
-            return;
-        }
-        let start = self.lowest_on_stack;
-        if !self.pending.has_memory_within(start, slot) {
-            self.lowest_on_stack = slot;
-            return;
-        }
-        for offset in self.pending.offsets_needed(Place::Memory(start), slot - start) {
-            if let Some(need) = self.pending.take_memory(start + offset) {
-                self.end(need, Source::Uninitialised { address: start + offset });
-            }
-        }
-        self.lowest_on_stack = slot;
-    }
-
-    /// A chain ends here.
-    pub(super) fn end(&mut self, need: Need, source: Source) {
-        if need.is_internal() || W::CHOOSES {
-            return;
-        }
-        self.watch.end(need, &source);
-        let nearest = self.slice.sources.entry(source).or_insert(u32::MAX);
-        *nearest = need.distance().min(*nearest);
-    }
-
-    /// A byte that a variable held from the beginning: its initialiser is a statement.
-    fn initialised(&mut self, address: u64, need: Need) {
-        let Some(stmt) = self.code.program().statement_of_data(address) else { return };
-        if !self.code.is_in_scope(&stmt) || W::CHOOSES {
-            return;
-        }
-        let stmt = self.code.intern(stmt);
-        let instance = self.initialisers.entry(stmt).or_insert_with(|| self.frames.initialiser(stmt));
-        let passed = need.passed_on(instance.number);
-        share_of(&mut self.shares, stmt, self.begin).count(passed, instance);
-        if W::WATCHES && need.user() != instance.number {
-            let (user, how, maker, distance) = (need.user(), need.how(), instance.number, passed.distance());
-            let made = Made::Memory { address, length: 1 };
-            let (time, address, in_library) = (self.begin, 0, false);
-            let context = Context::default();
-            self.watch.step(Step {
-                user,
-                how,
-                maker,
-                stmt,
-                context,
-                time,
-                address,
-                made,
-                distance,
-                in_library,
-            });
-        }
-    }
-
-    /// The slice, when the start of the run is reached: what is still needed was there from the beginning.
-    pub fn finish(mut self) -> Slice {
-        for (address, need) in self.pending.memory() {
-            self.initialised(address, need);
-            self.end(need, Source::Initial { address });
-        }
-        for number in 0..=u8::MAX {
-            let taken = self.pending.take_slot(Reg(number));
-            if let Some(need) = taken.iter().map(|(_, need)| need).reduce(Need::joined) {
-                self.end(need, Source::InitialRegister(Reg(number)));
-            }
-        }
-        let places: Vec<(Place, Need)> = self.pending.places().collect();
-        for (place, need) in places {
-            self.end(need, Source::Input(place));
-        }
-        self.slice.tried = self.potential.as_ref().map(|potential| potential.tried);
-        self.slice.stacks.activations = self.frames.most();
-        for (index, share) in self.shares.iter().enumerate() {
-            let stmt: Option<&Stmt> = self.code.statement(StmtId(index as u32));
-            if let (Some(stmt), Some(share)) = (stmt, share) {
-                self.slice.statements.insert(stmt.clone(), *share);
-            }
-        }
-        self.slice
     }
 }

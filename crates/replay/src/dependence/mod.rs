@@ -5,6 +5,7 @@ mod backward;
 mod chop;
 mod code;
 mod contexts;
+mod ends;
 mod forced;
 mod forward;
 mod frames;
