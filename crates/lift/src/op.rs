@@ -275,6 +275,17 @@ pub enum Repeat {
     WhileNotEqual,
 }
 
+/// What a comparison of strings tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StringResult {
+    /// The number of the first or last element that matches, or how many there are: one slot.
+    Index,
+    /// The elements that match, as bits or as lanes of ones: a pair of slots.
+    Mask,
+    /// CF, ZF, SF and OF at their places in RFLAGS: one slot.
+    Flags,
+}
+
 /// What ops cannot express. Each declares the registers and bytes that it reads and writes
 /// (see [`Helper::effects`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -439,6 +450,18 @@ pub enum Op {
         dst: Reg,
         a: Reg,
         b: Reg,
+        imm: u8,
+    },
+    /// Compares strings of bytes or words in the pairs of slots `a` and `b`, in the way that `imm` says (pcmpistri and its
+    /// kin). A length is a signed 64-bit number, of which the magnitude counts; a string whose length is
+    /// [`Reg::ZERO`] ends at its first zero.
+    CompareStrings {
+        result: StringResult,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+        a_length: Reg,
+        b_length: Reg,
         imm: u8,
     },
     /// A string instruction with its repetition, over rsi, rdi, rcx, rax and DF. The rsi operand

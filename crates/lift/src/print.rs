@@ -97,6 +97,13 @@ impl fmt::Display for Op {
                 }
                 write!(f, " {}", operands.join(", "))
             }
+            Op::CompareStrings { result, dst, a, b, a_length, b_length, imm } => {
+                write!(f, "{dst} = comparestrings {} {a}, {b}", lower(result))?;
+                if (a_length, b_length) != (Reg::ZERO, Reg::ZERO) {
+                    write!(f, " of {a_length}, {b_length}")?;
+                }
+                write!(f, ", {}", Value::Const(imm.into()))
+            }
             Op::String { kind, size, repeat, segment, narrow } => {
                 let width = if narrow { " addr32" } else { "" };
                 let (kind, repeat) = (lower(kind), lower(repeat));

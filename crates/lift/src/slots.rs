@@ -4,7 +4,7 @@
 //! size reads or writes that many low bytes.
 
 use crate::vector::{VectorOperand, VectorResult};
-use crate::{Address, FlagKind, Op, Reg, Repeat, StringKind, Value};
+use crate::{Address, FlagKind, Op, Reg, Repeat, StringKind, StringResult, Value};
 
 const FLAGS: [Reg; 4] = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
 
@@ -72,6 +72,9 @@ impl Op {
                     read(Reg::MXCSR);
                 }
             }
+            Op::CompareStrings { a, b, a_length, b_length, .. } => {
+                [a, a.high_half(), b, b.high_half(), a_length, b_length].into_iter().for_each(read);
+            }
             Op::String { kind, repeat, segment, .. } => {
                 read(segment);
                 string_reads(kind, repeat, &mut read);
@@ -120,6 +123,12 @@ impl Op {
                 }
                 if op.uses_mxcsr() {
                     each(Reg::MXCSR);
+                }
+            }
+            Op::CompareStrings { result, dst, .. } => {
+                each(dst);
+                if result == StringResult::Mask {
+                    each(dst.high_half());
                 }
             }
             Op::String { kind, repeat, .. } => string_writes(kind, repeat, &mut each),

@@ -140,6 +140,10 @@ impl Op {
                     found.slot(Reg::MXCSR, WHOLE);
                 }
             }
+            Op::CompareStrings { .. } => {
+                self.reads(|reg| found.slot(reg, WHOLE));
+                found.constant = true;
+            }
             Op::String { .. } | Op::Helper { .. } | Op::Syscall => {
                 // Everything may come from everything.
                 self.reads(|reg| found.slot(reg, WHOLE));

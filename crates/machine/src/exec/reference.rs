@@ -8,7 +8,7 @@ use crate::values;
 use crate::vector;
 use crate::{AccessFault, Core, Cpu, Time, flags};
 use lift::vector::{VectorOperand, VectorResult};
-use lift::{Address, Op, Reg, Size, Trap, Value, VectorOp};
+use lift::{Address, Op, Reg, Size, StringResult, Trap, Value, VectorOp};
 
 /// Where control goes after an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +184,15 @@ fn execute<O: Observer>(
             core.cpu.set(dst, core.cpu.get(chosen) & size.mask());
         }
         Op::Vector { op, dst, a, b, imm } => vector_op(core, op, dst, a, b, imm)?,
+        Op::CompareStrings { result, dst, a, b, a_length, b_length, imm } => {
+            let length = |reg: Reg| (reg != Reg::ZERO).then(|| core.cpu.get(reg));
+            let (a, b) = ((core.cpu.pair(a), length(a_length)), (core.cpu.pair(b), length(b_length)));
+            let value = vector::strings::compare(result, a, b, imm);
+            match result {
+                StringResult::Mask => core.cpu.set_pair(dst, value),
+                StringResult::Index | StringResult::Flags => core.cpu.set(dst, value as u64),
+            }
+        }
         Op::String { kind, size, repeat, segment, narrow } => {
             let instruction = strings::Instruction { kind, size, repeat, segment, narrow };
             let before = O::WATCHES.then(|| strings::Ends::of(core, instruction));

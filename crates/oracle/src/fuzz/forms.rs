@@ -1,6 +1,6 @@
 //! The instruction forms that are fuzzed, by group.
 //!
-//! The decoder's own table of opcodes is the list: every form of the integer, SSE and SSE2 sets is
+//! The decoder's own table of opcodes is the list: every form of the integer and SSE sets up to SSE4.2 is
 //! in a group, or left out for a reason written here.
 
 use std::sync::LazyLock;
@@ -32,6 +32,12 @@ pub const GROUPS: &[&str] = &[
     "sse-convert",
     "sse-approximate",
     "sse2-integer",
+    "sse3",
+    "ssse3",
+    "sse4-move",
+    "sse4-integer",
+    "sse4-float",
+    "sse4-string",
     "mxcsr",
     "fxsave",
     BLOCKS,
@@ -88,6 +94,10 @@ fn is_straight(code: Code) -> bool {
             | "sse-shuffle"
             | "sse-logic"
             | "sse2-integer"
+            | "sse3"
+            | "ssse3"
+            | "sse4-move"
+            | "sse4-integer"
             | "sse-float-scalar"
             | "sse-compare")
     );
@@ -113,7 +123,7 @@ pub fn place(code: Code) -> Result<&'static str, &'static str> {
         return Err("gives what the machine defines in its own way");
     }
     if !code.cpuid_features().iter().all(|&feature| baseline(feature)) {
-        return Err("needs an extension beyond SSE2, or the x87 unit");
+        return Err("needs an extension beyond SSE4.2, or the x87 unit");
     }
     if opcode.op_kinds().iter().any(|&kind| touches_mmx(kind)) {
         return Err("uses an MMX register");
@@ -131,6 +141,11 @@ fn baseline(feature: CpuidFeature) -> bool {
         BMI1 => return is_x86_feature_detected!("bmi1"),
         LZCNT => return is_x86_feature_detected!("lzcnt"),
         POPCNT => return is_x86_feature_detected!("popcnt"),
+        // What processors of the last fifteen years have.
+        SSE3 => return is_x86_feature_detected!("sse3"),
+        SSSE3 => return is_x86_feature_detected!("ssse3"),
+        SSE4_1 => return is_x86_feature_detected!("sse4.1"),
+        SSE4_2 => return is_x86_feature_detected!("sse4.2"),
         _ => {}
     }
     matches!(
@@ -248,6 +263,20 @@ fn group(code: Code) -> Result<&'static str, &'static str> {
         | Pmullw | Pmuludq | Psadbw | Psllw | Pslld | Psllq | Psraw | Psrad | Psrlw | Psrld | Psrlq => {
             "sse2-integer"
         }
+        Addsubps | Addsubpd | Haddps | Haddpd | Hsubps | Hsubpd | Lddqu | Movddup | Movshdup | Movsldup => {
+            "sse3"
+        }
+        Pshufb | Phaddw | Phaddd | Phaddsw | Phsubw | Phsubd | Phsubsw | Pmaddubsw | Pmulhrsw | Psignb
+        | Psignw | Psignd | Pabsb | Pabsw | Pabsd | Palignr => "ssse3",
+        Pextrb | Pextrd | Pextrq | Pinsrb | Pinsrd | Pinsrq | Extractps | Insertps | Movntdqa | Pmovsxbw
+        | Pmovsxbd | Pmovsxbq | Pmovsxwd | Pmovsxwq | Pmovsxdq | Pmovzxbw | Pmovzxbd | Pmovzxbq
+        | Pmovzxwd | Pmovzxwq | Pmovzxdq | Pblendw | Blendps | Blendpd | Pblendvb | Blendvps | Blendvpd => {
+            "sse4-move"
+        }
+        Pcmpeqq | Pcmpgtq | Pminsb | Pminsd | Pminuw | Pminud | Pmaxsb | Pmaxsd | Pmaxuw | Pmaxud
+        | Pmulld | Pmuldq | Packusdw | Mpsadbw | Phminposuw | Ptest | Crc32 => "sse4-integer",
+        Roundss | Roundsd | Roundps | Roundpd | Dpps | Dppd => "sse4-float",
+        Pcmpistri | Pcmpistrm | Pcmpestri | Pcmpestri64 | Pcmpestrm | Pcmpestrm64 => "sse4-string",
         Ldmxcsr | Stmxcsr => "mxcsr",
         Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => "fxsave",
         _ => return Err("has no group"),

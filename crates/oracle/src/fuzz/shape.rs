@@ -57,6 +57,7 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             head[24..28].copy_from_slice(&value.to_le_bytes());
             patch(draft, patches, 0, &head);
         }
+        Pcmpistri | Pcmpistrm | Pcmpestri | Pcmpestri64 | Pcmpestrm | Pcmpestrm64 => texts(draft, patches),
         // int 0x80 is a system call; the gates of 3 and 4 are open to user code, which never goes there.
         Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => {
             draft.instruction.set_immediate8(0x81)
@@ -77,6 +78,35 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
         }
         _ => {}
     }
+}
+
+/// Strings of few different characters, so that some match, and lengths near those of a register.
+fn texts(draft: &mut Draft, patches: &mut Patches) {
+    for register in [RAX, RDX] {
+        if draft.random.percent(85) {
+            let length = draft.random.below(40).wrapping_sub(20);
+            let noise = if draft.random.percent(20) { draft.random.word() << 32 } else { 0 };
+            draft.give(register, length ^ noise);
+        }
+    }
+    for number in 0..16 {
+        if draft.random.percent(80) {
+            draft.state.float.xmm[number] = text(draft);
+        }
+    }
+    let text = text(draft).to_le_bytes();
+    patch(draft, patches, 0, &text);
+}
+
+fn text(draft: &mut Draft) -> u128 {
+    let letters = draft.random.between(1, 5);
+    let zero = draft.random.percent(60);
+    (0..16).fold(0, |text, _| {
+        let ends = zero && draft.random.percent(7);
+        let letter =
+            draft.random.pick(&[0x41u8, 0x7f, 0xff, 0]).wrapping_add(draft.random.below(letters) as u8);
+        text << 8 | u128::from(if ends { 0 } else { letter })
+    })
 }
 
 fn is_by_one(draft: &Draft) -> bool {

@@ -230,6 +230,7 @@ impl Tracer {
             | Op::Carry { .. }
             | Op::Divide { .. }
             | Op::LoadVector { .. }
+            | Op::CompareStrings { .. }
             | Op::Helper { .. }
             | Op::Syscall => self.forget_written(op),
             Op::Return { .. } => {
