@@ -10,7 +10,7 @@
 //! - Temporaries carry nothing from one guest instruction to the next.
 //! - A control op is the last of its instruction.
 
-use crate::{Reg, VectorOp};
+use crate::{Reg, VectorOp, X87Op};
 
 /// Operand width of an integer op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -299,6 +299,23 @@ pub enum Helper {
     /// Saves x87 and SSE state to 512 bytes at `address`.
     Fxsave,
     Fxrstor,
+    /// Resets the x87 unit.
+    Fninit,
+    /// Saves all of the x87 state but the registers, and masks all exceptions.
+    Fnstenv,
+    Fldenv,
+    /// Saves all of the x87 state, and resets it.
+    Fnsave,
+    Frstor,
+}
+
+/// Which way the stack of x87 registers turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Turn {
+    /// ST(0) becomes ST(1), and so forth; the top is what was ST(7).
+    Push,
+    /// ST(1) becomes ST(0), and so forth; what was the top is ST(7).
+    Pop,
 }
 
 /// Exceptions that an instruction raises by itself.
@@ -406,6 +423,27 @@ pub enum Op {
         address: Address,
         aligned: bool,
     },
+    /// Ten bytes in the form of an x87 register.
+    LoadExtended {
+        dst: Reg,
+        address: Address,
+    },
+    /// The ten bytes of an x87 register; of an empty one, those of a NaN.
+    StoreExtended {
+        src: Reg,
+        address: Address,
+    },
+    /// An x87 function; see [`X87Op`] for which slots, or pairs of slots, it reads and writes.
+    X87 {
+        op: X87Op,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    /// Moves all x87 registers by one.
+    Rotate {
+        turn: Turn,
+    },
     /// Defines the arithmetic flags; see [`FlagKind`].
     Flags {
         kind: FlagKind,
@@ -505,6 +543,16 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether this op only moves x87 registers about: what it writes of them it has from one of them, byte by byte.
+    pub const fn moves_x87(&self) -> bool {
+        match self {
+            Op::Rotate { .. } => true,
+            Op::X87 { op, .. } => op.is_copy(),
+            Op::Move { src: Value::Reg(src), .. } => src.is_x87(),
+            _ => false,
+        }
+    }
+
     /// Whether control does not simply go on after this op.
     pub const fn ends_block(&self) -> bool {
         matches!(
@@ -517,5 +565,16 @@ impl Op {
                 | Op::Trap(_)
                 | Op::Unsupported
         )
+    }
+}
+
+impl Turn {
+    /// The lower slot of the register that `register`, of which this is a lower slot, is made from.
+    pub const fn source(self, register: Reg) -> Reg {
+        let number = (register.0 - Reg::st(0).0) / 2;
+        match self {
+            Turn::Push => Reg::st((number + 7) % 8),
+            Turn::Pop => Reg::st((number + 1) % 8),
+        }
     }
 }

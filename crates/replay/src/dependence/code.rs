@@ -8,7 +8,7 @@ use lift::{Address, Decoded, Op, Reg, Value};
 use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
-use super::pending::{NumberMap, slot_bit};
+use super::pending::{NumberMap, SlotSet, slot_bit};
 use super::transfer::{self, Transfers};
 use crate::flow::{Flow, FunctionFlow};
 
@@ -44,7 +44,7 @@ pub struct BlockCode {
     pub has_frame_pointer: bool,
     pub instructions: Box<[InstructionCode]>,
     /// Slots that some instruction writes.
-    pub writes: u64,
+    pub writes: SlotSet,
     /// Whether some instruction writes memory.
     pub stores: bool,
     /// Some instruction accesses more than one place at a time.
@@ -59,7 +59,7 @@ pub struct InstructionCode {
     pub address: u64,
     pub stmt: StmtId,
     /// Slots that it writes.
-    pub writes: u64,
+    pub writes: SlotSet,
     pub stores: bool,
     pub has_string: bool,
     /// It saves or restores a register: a copy that is no step of the program.
@@ -303,6 +303,7 @@ fn stored_pieces(ops: &[Op]) -> Box<[(u8, u8, u8)]> {
     let pieces = |(number, op): (u8, &Op)| match op {
         Op::Store { size, .. } => vec![(number, 0, size.bytes() as u8)],
         Op::StoreVector { .. } => vec![(number, 0, 8), (number, 8, 8)],
+        Op::StoreExtended { .. } => vec![(number, 0, 8), (number, 8, 2)],
         _ => Vec::new(),
     };
     (0..).zip(ops).flat_map(pieces).collect()
@@ -346,7 +347,7 @@ fn ending_of(op: &Op) -> Ending {
     }
 }
 
-fn written_slots(ops: &[Op]) -> u64 {
+fn written_slots(ops: &[Op]) -> SlotSet {
     let mut set = 0;
     for op in ops {
         transfer::made_slots(op, |reg| set |= slot_bit(reg));
@@ -357,7 +358,12 @@ fn written_slots(ops: &[Op]) -> u64 {
 fn writes_memory(op: &Op) -> bool {
     matches!(
         op,
-        Op::Store { .. } | Op::StoreVector { .. } | Op::String { .. } | Op::Helper { .. } | Op::Syscall
+        Op::Store { .. }
+            | Op::StoreVector { .. }
+            | Op::StoreExtended { .. }
+            | Op::String { .. }
+            | Op::Helper { .. }
+            | Op::Syscall
     )
 }
 
@@ -375,7 +381,7 @@ fn is_transit(ops: &[Op]) -> bool {
 }
 
 /// The registers that parameters come in.
-const PARAMETERS: u64 = {
+const PARAMETERS: SlotSet = {
     let general = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::R8, Reg::R9];
     let (mut set, mut n) = (0, 0);
     while n < general.len() {
@@ -394,7 +400,7 @@ const PARAMETERS: u64 = {
 const MOST_PUTTING_AWAY: usize = 64;
 
 /// The slots that hold parameters at an instruction of a function's first block: a run can be taken up anywhere in it.
-fn parameters_at(program: &Program, entry: u64, address: u64) -> u64 {
+fn parameters_at(program: &Program, entry: u64, address: u64) -> SlotSet {
     let (mut at, mut ops, mut parameters) = (entry, Vec::new(), PARAMETERS);
     for _ in 0..MOST_PUTTING_AWAY {
         if at == address {
@@ -418,8 +424,8 @@ fn parameters_at(program: &Program, entry: u64, address: u64) -> u64 {
 
 /// Whether an instruction at the beginning of a function puts a parameter where the function keeps it, in its frame or in
 /// another register: a copy that is no step of the program. `parameters` are the slots that hold one.
-fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
-    let holds = |reg: Reg, parameters: u64| slot_bit(reg) & parameters != 0;
+fn puts_away(ops: &[Op], parameters: &mut SlotSet) -> bool {
+    let holds = |reg: Reg, parameters: SlotSet| slot_bit(reg) & parameters != 0;
     let mut copies = *parameters != 0 && !ops.is_empty();
     for op in ops {
         match op {

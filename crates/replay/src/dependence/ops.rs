@@ -66,7 +66,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             if transfer.is_frame_setup && transfer.slots.is_empty() && transfer.memory.is_empty() {
                 continue;
             }
-            let passed = self.contribute(need, made);
+            let passed = if transfer.is_moved { need } else { self.contribute(need, made) };
             self.apply(&transfer, executed.words, passed);
         }
         self.served = served;
@@ -287,6 +287,11 @@ impl<W: Watch> Backward<'_, '_, W> {
         match helper {
             Helper::Fxsave => self.save_vectors(at),
             Helper::Fxrstor => self.restore_vectors(at),
+            Helper::Fnstenv => self.save_x87(at, false),
+            Helper::Fnsave => self.save_x87(at, true),
+            Helper::Fldenv => self.restore_x87(at, false),
+            Helper::Frstor => self.restore_x87(at, true),
+            Helper::Fninit => {}
             Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
                 let effects = helper.effects();
                 for slot in effects.writes {
@@ -321,6 +326,29 @@ impl<W: Watch> Backward<'_, '_, W> {
             for (bytes, need) in taken.iter() {
                 for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
                     self.need_memory(start.wrapping_add(offset + byte), need);
+                }
+            }
+        }
+    }
+
+    /// Copies of the x87 state, by those who change how it rounds. The registers that are not restored with the rest stay what they
+    /// are.
+    fn save_x87(&mut self, at: u64, with_registers: bool) {
+        for (offset, slot, byte) in x87_bytes(with_registers) {
+            if let Some(need) = self.pending.take_memory(at.wrapping_add(offset)) {
+                self.need_slot(slot, 1 << byte, need);
+            }
+        }
+    }
+
+    fn restore_x87(&mut self, at: u64, with_registers: bool) {
+        for (offset, slot, byte) in x87_bytes(with_registers) {
+            let taken = self.pending.take_slot(slot);
+            for (bytes, need) in taken.iter() {
+                let (here, rest) = (bytes & 1 << byte, bytes & !(1 << byte));
+                self.need_slot(slot, rest, need);
+                if here != 0 {
+                    self.need_memory(at.wrapping_add(offset), need);
                 }
             }
         }
@@ -382,6 +410,22 @@ fn outcome_of(executed: &Executed<'_>, known: &InstructionCode) -> u8 {
     let selects = executed.ops.iter().zip(&known.places).filter(|(op, _)| matches!(op, Op::Select { .. }));
     let held = |place: u8| executed.words.get(usize::from(place)).is_some_and(|word| *word != 0);
     selects.enumerate().map(|(number, (_, place))| u8::from(held(*place)) << (number % 8)).sum()
+}
+
+/// Where the bytes of the x87 state are in what fnstenv or fnsave stores: the offset, the slot, and the byte in it.
+fn x87_bytes(with_registers: bool) -> impl Iterator<Item = (u64, Reg, u8)> {
+    let control = (0..2).map(|byte| (u64::from(byte), Reg::X87_CONTROL, byte));
+    let status = [(4, Reg::X87_FLAGS, 0), (5, Reg::X87_CODES, 1)];
+    let registers = (0..8u8).filter(move |_| with_registers).flat_map(|n| {
+        (0..10u8).map(move |byte| {
+            let offset = lift::ENVIRONMENT_BYTES + 10 * u64::from(n) + u64::from(byte);
+            match byte {
+                0..8 => (offset, Reg::st(n), byte),
+                _ => (offset, Reg::st(n).high_half(), byte - 8),
+            }
+        })
+    });
+    control.chain(status).chain(registers)
 }
 
 /// The slot that a byte of the saved vector registers is in.

@@ -174,7 +174,7 @@ impl Slot {
 pub struct Pending {
     slots: Box<[Slot; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
-    wanted: u64,
+    wanted: SlotSet,
     pages: NumberMap<u64, u32>,
     store: Vec<Box<Page>>,
     free: Vec<u32>,
@@ -220,18 +220,29 @@ impl Taken {
     }
 }
 
+/// A set of slots, see [`slot_bit`].
+pub type SlotSet = u128;
+
 /// The bit of a slot in a set of slots; temporaries have none.
-pub const fn slot_bit(reg: Reg) -> u64 {
+pub const fn slot_bit(reg: Reg) -> SlotSet {
     match reg.0 {
         n @ 0..32 => 1 << n,
         n @ 64..96 => 1 << (n - 32),
+        n @ FIRST_X87..END_X87 => 1 << (n - FIRST_X87 + 64),
         _ => 0,
     }
 }
 
+const FIRST_X87: u8 = Reg::st(0).0;
+const END_X87: u8 = Reg::st(7).0 + 2;
+
 /// The slot of a bit.
 pub const fn slot_of_bit(bit: u32) -> Reg {
-    Reg(if bit < 32 { bit as u8 } else { bit as u8 + 32 })
+    Reg(match bit {
+        0..32 => bit as u8,
+        32..64 => bit as u8 + 32,
+        _ => bit as u8 - 64 + FIRST_X87,
+    })
 }
 
 impl Pending {
@@ -253,7 +264,7 @@ impl Pending {
     }
 
     /// The slots that are needed between instructions, as a set.
-    pub fn wanted_slots(&self) -> u64 {
+    pub fn wanted_slots(&self) -> SlotSet {
         self.wanted
     }
 

@@ -11,6 +11,8 @@ use lift::{Address, Bytes, Op, Reg, SLOTS, Value, low};
 use super::need::Use;
 
 const WHOLE: Bytes = 0xff;
+/// The bytes of sign and exponent in the upper slot of an x87 register.
+const EXPONENT: Bytes = 0b11;
 
 /// A result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub struct Transfer {
     pub memory: Vec<Read>,
     /// It sets up the frame pointer, which is no dependence.
     pub is_frame_setup: bool,
+    /// An x87 register that was only moved: a copy that is no step of the program.
+    pub is_moved: bool,
 }
 
 /// Bytes of memory that were read.
@@ -87,12 +91,17 @@ impl Transfers {
     }
 }
 
-/// The slots that an op gives a value. Float instructions add to the exception flags, which next to nobody reads; the
-/// rounding mode, which all of them read, is not theirs.
+/// The slots that an op gives a value. Float instructions add to the exception flags, which next to nobody reads, x87 ones tell how
+/// they rounded; the rounding mode, which all of them read, is not theirs.
 pub fn made_slots(op: &Op, mut each: impl FnMut(Reg)) {
-    let is_vector = matches!(op, Op::Vector { .. });
     op.writes(|slot| {
-        if !(is_vector && slot == Reg::MXCSR) {
+        let is_by_the_way = match op {
+            Op::Vector { .. } => slot == Reg::MXCSR,
+            Op::X87 { op, .. } => slot == Reg::X87_FLAGS || slot == Reg::X87_CODES && !op.defines_codes(),
+            Op::Rotate { .. } => slot == Reg::X87_TOP,
+            _ => false,
+        };
+        if !is_by_the_way {
             each(slot);
         }
     });
@@ -106,6 +115,7 @@ struct Wanted {
 
 fn trace(ops: &[Op], places: &[u8], output: Output, bytes: Bytes, outcome: u8) -> Transfer {
     let mut wanted = Wanted { slots: [[0; 3]; SLOTS], transfer: Transfer::default() };
+    wanted.transfer.is_moved = matches!(output, Output::Slot(reg) if reg.is_st());
     let mut end = ops.len();
     match output {
         Output::Slot(reg) => wanted.slots[reg.index()][Use::Value as usize] = bytes,
@@ -116,7 +126,7 @@ fn trace(ops: &[Op], places: &[u8], output: Output, bytes: Bytes, outcome: u8) -
                     wanted.value(*src, bytes, Use::Value);
                     wanted.address(address);
                 }
-                Some(Op::StoreVector { src, address, .. }) => {
+                Some(Op::StoreVector { src, address, .. } | Op::StoreExtended { src, address }) => {
                     let half = if first == 0 { *src } else { src.high_half() };
                     wanted.slot(half, bytes, Use::Value);
                     wanted.address(address);
@@ -180,10 +190,15 @@ impl Wanted {
     }
 
     fn made_by(&mut self, op: &Op, slot: Reg, bytes: Bytes, how: Use, place: u8, chose: bool) {
+        self.transfer.is_moved &= op.moves_x87();
         match op {
             Op::Load { size, address, .. } => self.load(bytes & low(*size), 0, address, how, place),
             Op::LoadVector { dst, address, .. } => {
                 self.load(bytes, if slot == *dst { 0 } else { 8 }, address, how, place);
+            }
+            Op::LoadExtended { dst, address } => {
+                let (bytes, offset) = if slot == *dst { (bytes, 0) } else { (bytes & EXPONENT, 8) };
+                self.load(bytes, offset, address, how, place);
             }
             Op::Select { size, condition, yes, no, .. } => {
                 let bytes = bytes & low(*size);

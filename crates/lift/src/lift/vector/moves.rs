@@ -3,7 +3,8 @@
 use super::super::{Lifter, slot_of};
 use super::{destination, xmm};
 use crate::vector::{BitwiseFunction, LaneFunction, Shuffle};
-use crate::{Address, Op, Reg, Size, Value, VectorOp};
+use crate::x87::SIGN_AND_EXPONENT;
+use crate::{Address, Binary, Op, Reg, Size, Value, VectorOp};
 use iced_x86::{Mnemonic, OpKind, Register};
 
 pub(super) fn lift(l: &mut Lifter) -> bool {
@@ -39,8 +40,13 @@ pub(super) fn lift(l: &mut Lifter) -> bool {
         Pinsrq => insert(l, Size::B8),
         Insertps => insert_single(l),
         Maskmovdqu => store_masked(l),
-        // It only tells the processor that MMX registers are free.
-        Emms => {}
+        // MMX registers are those of the x87 unit, which is free again.
+        Emms => {
+            for dst in (0..8).map(|n| Reg::st(n).high_half()) {
+                let (function, b) = (Binary::And, Value::Const(SIGN_AND_EXPONENT));
+                l.emit(Op::Binary { function, size: Size::B8, dst, a: dst, b });
+            }
+        }
         _ => return false,
     }
     true

@@ -102,8 +102,6 @@ fn moves_are_ordinary_ops_on_slots() {
                 "store.128 [rdi], xt0",
             ],
         ),
-        // emms
-        ("0f 77", &[]),
     ]);
 }
 
