@@ -8,7 +8,8 @@ use lift::{Address, Decoded, Op, Reg, Value};
 use machine::{Executed, Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
-use super::pending::{NumberMap, SlotSet, slot_bit};
+use super::pending::NumberMap;
+use super::slot_set::{SlotSet, slot_bit};
 use super::transfer::{self, Transfers};
 use crate::flow::{Flow, FunctionFlow};
 

@@ -11,6 +11,7 @@ mod pending;
 mod potential;
 mod several;
 mod slice;
+mod slot_set;
 mod step;
 mod transfer;
 

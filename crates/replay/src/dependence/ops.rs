@@ -7,8 +7,8 @@ use machine::Executed;
 use super::backward::Backward;
 use super::code::InstructionCode;
 use super::need::{Need, Use};
-use super::pending::slot_of_bit;
 use super::slice::Source;
+use super::slot_set::slot_of_bit;
 use super::step::{Made, Watch};
 use super::transfer::{Output, Read, Transfer, Wish};
 

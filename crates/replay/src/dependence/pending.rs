@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use lift::{Bytes, Reg, SLOTS};
+
+use super::slot_set::{SlotSet, slot_bit};
 use linux::Place;
 
 use super::need::Need;
@@ -218,31 +220,6 @@ impl Taken {
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
         self.groups.iter().take(self.count).copied()
     }
-}
-
-/// A set of slots, see [`slot_bit`].
-pub type SlotSet = u128;
-
-/// The bit of a slot in a set of slots; temporaries have none.
-pub const fn slot_bit(reg: Reg) -> SlotSet {
-    match reg.0 {
-        n @ 0..32 => 1 << n,
-        n @ 64..96 => 1 << (n - 32),
-        n @ FIRST_X87..END_X87 => 1 << (n - FIRST_X87 + 64),
-        _ => 0,
-    }
-}
-
-const FIRST_X87: u8 = Reg::st(0).0;
-const END_X87: u8 = Reg::st(7).0 + 2;
-
-/// The slot of a bit.
-pub const fn slot_of_bit(bit: u32) -> Reg {
-    Reg(match bit {
-        0..32 => bit as u8,
-        32..64 => bit as u8 + 32,
-        _ => bit as u8 - 64 + FIRST_X87,
-    })
 }
 
 impl Pending {
