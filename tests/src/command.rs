@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::outcome::Outcome;
 use crate::place;
 
-/// Everything that both sides see of their environment. The C library is told not to use instructions beyond SSE2, because
+/// Everything that both sides see of their environment. The C library is told not to use instructions beyond SSE4.2, because
 /// routines picked by processor differ in the last bit of a float.
 pub const ENVIRONMENT: [(&str, &str); 6] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -22,7 +22,7 @@ pub const ENVIRONMENT: [(&str, &str); 6] = [
     ("TERM", "dumb"),
     (
         "GLIBC_TUNABLES",
-        "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-FMA,-FMA4,-BMI1,-BMI2,-LZCNT,-MOVBE,-POPCNT,-SSE4_2,-SSE4_1,-SSSE3,-SSE3,-ERMS,-FSRM,-RTM",
+        "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX,-FMA,-FMA4,-BMI1,-BMI2,-LZCNT,-MOVBE,-ERMS,-FSRM,-RTM",
     ),
 ];
 

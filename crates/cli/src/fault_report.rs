@@ -14,8 +14,8 @@ use program::Program;
 
 use crate::view;
 
-/// Features that every x86-64 processor has; an instruction that needs no more is simply missing here.
-const BASELINE: [&str; 12] = [
+/// Features that the machine announces; an instruction that needs no more is simply missing here.
+const ANNOUNCED: [&str; 17] = [
     "INTEL8086",
     "INTEL186",
     "INTEL286",
@@ -28,6 +28,11 @@ const BASELINE: [&str; 12] = [
     "MMX",
     "SSE",
     "SSE2",
+    "SSE3",
+    "SSSE3",
+    "SSE4_1",
+    "SSE4_2",
+    "POPCNT",
 ];
 
 /// The report, or nothing when the program ended by itself. `name` is what the user called it.
@@ -106,7 +111,7 @@ fn instruction_line(machine: &Machine, faulted: bool) -> String {
 fn unsupported_lines(program: &Program, unsupported: &Unsupported) -> (String, String) {
     let Unsupported { address, bytes, text, features } = unsupported;
     let missing: Vec<&str> =
-        features.iter().map(String::as_str).filter(|feature| !BASELINE.contains(feature)).collect();
+        features.iter().map(String::as_str).filter(|feature| !ANNOUNCED.contains(feature)).collect();
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut epilogue = format!("  instruction {address:#x}: {text} (bytes {})\n", bytes.join(" "));
     if missing.is_empty() {

@@ -15,6 +15,10 @@ pub struct Effects {
 
 /// What fxsave writes of its 512 bytes: the last 96 are reserved or belong to software.
 pub const FXSAVE_WRITTEN: u64 = 416;
+/// What fnstenv stores.
+pub const ENVIRONMENT_BYTES: u64 = 28;
+/// What fnsave stores: the environment and eight registers.
+pub const FNSAVE_BYTES: u64 = 108;
 /// The whole area of fxsave and fxrstor.
 pub const FXSAVE_BYTES: u64 = 512;
 
@@ -30,12 +34,31 @@ impl Helper {
             Helper::Xgetbv => none,
             Helper::Fxsave => Effects { reads: saved_state(), stores: FXSAVE_WRITTEN, ..none },
             Helper::Fxrstor => Effects { writes: saved_state(), loads: FXSAVE_BYTES, ..none },
+            // Where the top changes, registers move.
+            Helper::Fninit => Effects { reads: x87_state(), writes: x87_state(), ..none },
+            Helper::Fnstenv => {
+                let writes = vec![Reg::X87_CONTROL];
+                Effects { reads: x87_state(), writes, stores: ENVIRONMENT_BYTES, ..none }
+            }
+            Helper::Fldenv => {
+                Effects { reads: x87_state(), writes: x87_state(), loads: ENVIRONMENT_BYTES, ..none }
+            }
+            Helper::Fnsave => {
+                Effects { reads: x87_state(), writes: x87_state(), stores: FNSAVE_BYTES, ..none }
+            }
+            Helper::Frstor => Effects { writes: x87_state(), loads: FNSAVE_BYTES, ..none },
         }
     }
 }
 
-/// MXCSR and both halves of the XMM registers.
+/// MXCSR, both halves of the XMM registers, and the x87 state.
 fn saved_state() -> Vec<Reg> {
     let halves = (0..16).flat_map(|n| [Reg::xmm(n), Reg::xmm(n).high_half()]);
-    [Reg::MXCSR].into_iter().chain(halves).collect()
+    [Reg::MXCSR].into_iter().chain(halves).chain(x87_state()).collect()
+}
+
+fn x87_state() -> Vec<Reg> {
+    let registers = (0..8).flat_map(|n| [Reg::st(n), Reg::st(n).high_half()]);
+    let words = [Reg::X87_CONTROL, Reg::X87_FLAGS, Reg::X87_CODES, Reg::X87_TOP];
+    words.into_iter().chain(registers).collect()
 }

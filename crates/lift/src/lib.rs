@@ -12,14 +12,16 @@ mod reg;
 mod slots;
 mod sources;
 pub mod vector;
+pub mod x87;
 
 pub use describe::{Description, describe};
-pub use effects::{Effects, FXSAVE_BYTES, FXSAVE_WRITTEN};
+pub use effects::{ENVIRONMENT_BYTES, Effects, FNSAVE_BYTES, FXSAVE_BYTES, FXSAVE_WRITTEN};
 pub use lift::{Decoded, decode, goes_on, lift};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
 pub use sources::{Bytes, Sources, WHOLE, low};
 pub use vector::VectorOp;
+pub use x87::X87Op;
 
 /// Longest x86 instruction, in bytes.
 pub const MAX_INSTRUCTION: usize = 15;

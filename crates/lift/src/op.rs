@@ -10,7 +10,7 @@
 //! - Temporaries carry nothing from one guest instruction to the next.
 //! - A control op is the last of its instruction.
 
-use crate::{Reg, VectorOp};
+use crate::{Reg, VectorOp, X87Op};
 
 /// Operand width of an integer op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -275,6 +275,17 @@ pub enum Repeat {
     WhileNotEqual,
 }
 
+/// What a comparison of strings tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StringResult {
+    /// The number of the first or last element that matches, or how many there are: one slot.
+    Index,
+    /// The elements that match, as bits or as lanes of ones: a pair of slots.
+    Mask,
+    /// CF, ZF, SF and OF at their places in RFLAGS: one slot.
+    Flags,
+}
+
 /// What ops cannot express. Each declares the registers and bytes that it reads and writes
 /// (see [`Helper::effects`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -288,6 +299,23 @@ pub enum Helper {
     /// Saves x87 and SSE state to 512 bytes at `address`.
     Fxsave,
     Fxrstor,
+    /// Resets the x87 unit.
+    Fninit,
+    /// Saves all of the x87 state but the registers, and masks all exceptions.
+    Fnstenv,
+    Fldenv,
+    /// Saves all of the x87 state, and resets it.
+    Fnsave,
+    Frstor,
+}
+
+/// Which way the stack of x87 registers turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Turn {
+    /// ST(0) becomes ST(1), and so forth; the top is what was ST(7).
+    Push,
+    /// ST(1) becomes ST(0), and so forth; what was the top is ST(7).
+    Pop,
 }
 
 /// Exceptions that an instruction raises by itself.
@@ -395,6 +423,27 @@ pub enum Op {
         address: Address,
         aligned: bool,
     },
+    /// Ten bytes in the form of an x87 register.
+    LoadExtended {
+        dst: Reg,
+        address: Address,
+    },
+    /// The ten bytes of an x87 register; of an empty one, those of a NaN.
+    StoreExtended {
+        src: Reg,
+        address: Address,
+    },
+    /// An x87 function; see [`X87Op`] for which slots, or pairs of slots, it reads and writes.
+    X87 {
+        op: X87Op,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    /// Moves all x87 registers by one.
+    Rotate {
+        turn: Turn,
+    },
     /// Defines the arithmetic flags; see [`FlagKind`].
     Flags {
         kind: FlagKind,
@@ -441,6 +490,18 @@ pub enum Op {
         b: Reg,
         imm: u8,
     },
+    /// Compares strings of bytes or words in the pairs of slots `a` and `b`, in the way that `imm` says (pcmpistri and its
+    /// kin). A length is a signed 64-bit number, of which the magnitude counts; a string whose length is
+    /// [`Reg::ZERO`] ends at its first zero.
+    CompareStrings {
+        result: StringResult,
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+        a_length: Reg,
+        b_length: Reg,
+        imm: u8,
+    },
     /// A string instruction with its repetition, over rsi, rdi, rcx, rax and DF. The rsi operand
     /// may have a segment.
     String {
@@ -482,6 +543,16 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether this op only moves x87 registers about: what it writes of them it has from one of them, byte by byte.
+    pub const fn moves_x87(&self) -> bool {
+        match self {
+            Op::Rotate { .. } => true,
+            Op::X87 { op, .. } => op.is_copy(),
+            Op::Move { src: Value::Reg(src), .. } => src.is_x87(),
+            _ => false,
+        }
+    }
+
     /// Whether control does not simply go on after this op.
     pub const fn ends_block(&self) -> bool {
         matches!(
@@ -494,5 +565,16 @@ impl Op {
                 | Op::Trap(_)
                 | Op::Unsupported
         )
+    }
+}
+
+impl Turn {
+    /// The lower slot of the register that `register`, of which this is a lower slot, is made from.
+    pub const fn source(self, register: Reg) -> Reg {
+        let number = (register.0 - Reg::st(0).0) / 2;
+        match self {
+            Turn::Push => Reg::st((number + 7) % 8),
+            Turn::Pop => Reg::st((number + 1) % 8),
+        }
     }
 }

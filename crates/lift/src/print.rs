@@ -77,6 +77,22 @@ impl fmt::Display for Op {
             Op::StoreVector { src, address, aligned } => {
                 write!(f, "store.128{} {address}, {src}", alignment(aligned))
             }
+            Op::LoadExtended { dst, address } => write!(f, "{dst} = load.80 {address}"),
+            Op::StoreExtended { src, address } => write!(f, "store.80 {address}, {src}"),
+            Op::X87 { op, dst, a, b } => {
+                match op.result() {
+                    x87::X87Result::None => write!(f, "x87_codes = {op}")?,
+                    _ => write!(f, "{dst} = {op}")?,
+                }
+                let operands = [(op.a(), a), (op.b(), b)].into_iter();
+                let is_read = |(kind, reg): &(x87::X87Operand, Reg)| {
+                    *kind != x87::X87Operand::None && *reg != Reg::ZERO
+                };
+                let operands: Vec<String> =
+                    operands.filter(is_read).map(|(_, reg)| reg.to_string()).collect();
+                write!(f, "{}{}", if operands.is_empty() { "" } else { " " }, operands.join(", "))
+            }
+            Op::Rotate { turn } => write!(f, "rotate {}", lower(turn)),
             Op::Flags { kind, size, a, b, c } => {
                 write!(f, "flags = {}.{} {a}, {b}, {c}", lower(kind), bits(size))
             }
@@ -96,6 +112,13 @@ impl fmt::Display for Op {
                     operands.push(Value::Const(imm.into()).to_string());
                 }
                 write!(f, " {}", operands.join(", "))
+            }
+            Op::CompareStrings { result, dst, a, b, a_length, b_length, imm } => {
+                write!(f, "{dst} = comparestrings {} {a}, {b}", lower(result))?;
+                if (a_length, b_length) != (Reg::ZERO, Reg::ZERO) {
+                    write!(f, " of {a_length}, {b_length}")?;
+                }
+                write!(f, ", {}", Value::Const(imm.into()))
             }
             Op::String { kind, size, repeat, segment, narrow } => {
                 let width = if narrow { " addr32" } else { "" };

@@ -45,12 +45,22 @@ impl Reg {
     /// Bits of RFLAGS that are neither arithmetic nor direction (IF, AC, ID, bit 1), in place.
     pub const SYSTEM_FLAGS: Reg = Reg(24);
     pub const MXCSR: Reg = Reg(25);
+    pub const X87_CONTROL: Reg = Reg(26);
+    /// The exception flags and the stack fault, at their places in the x87 status word.
+    pub const X87_FLAGS: Reg = Reg(27);
+    /// The condition codes, likewise.
+    pub const X87_CODES: Reg = Reg(28);
+    /// The number of the physical register that ST(0) is.
+    pub const X87_TOP: Reg = Reg(29);
 
     const FIRST_TEMP: u8 = 32;
     const TEMPS: u8 = 16;
     const FIRST_XMM: u8 = 64;
     /// Sixteen guest registers and four temporaries.
     const XMMS: u8 = 20;
+    const FIRST_X87: u8 = 104;
+    /// Eight guest registers and three temporaries.
+    const X87S: u8 = 11;
 
     /// The n-th general register in encoding order (rax, rcx, rdx, rbx, rsp, …).
     pub const fn general(n: u8) -> Reg {
@@ -70,7 +80,31 @@ impl Reg {
         Reg(Self::FIRST_XMM + 2 * n)
     }
 
-    /// The slot after this one: the high half of an XMM register.
+    /// The lower slot of ST(n).
+    pub const fn st(n: u8) -> Reg {
+        assert!(n < 8);
+        Reg(Self::FIRST_X87 + 2 * n)
+    }
+
+    /// The n-th temporary of the form of an x87 register.
+    pub const fn x87_temp(n: u8) -> Reg {
+        assert!(8 + n < Self::X87S);
+        Reg(Self::FIRST_X87 + 16 + 2 * n)
+    }
+
+    /// Whether this is one of the two slots of ST(n), for some n.
+    #[inline]
+    pub const fn is_st(self) -> bool {
+        self.0 >= Self::FIRST_X87 && self.0 < Self::FIRST_X87 + 16
+    }
+
+    /// Whether this is a slot of an x87 register, or of a temporary of that form.
+    #[inline]
+    pub const fn is_x87(self) -> bool {
+        self.0 >= Self::FIRST_X87 && self.0 < Self::FIRST_X87 + 2 * Self::X87S
+    }
+
+    /// The slot after this one: the high half of an XMM register, exponent and sign of an x87 register.
     #[inline]
     pub const fn high_half(self) -> Reg {
         Reg(self.0 + 1)
@@ -85,6 +119,7 @@ impl Reg {
     pub const fn is_temp(self) -> bool {
         (self.0 >= Self::FIRST_TEMP && self.0 < Self::FIRST_TEMP + Self::TEMPS)
             || (self.0 >= Self::FIRST_XMM + 32 && self.0 < Self::FIRST_XMM + 2 * Self::XMMS)
+            || (self.0 >= Self::FIRST_X87 + 16 && self.0 < Self::FIRST_X87 + 2 * Self::X87S)
     }
 
     #[inline]
@@ -112,6 +147,10 @@ impl fmt::Display for Reg {
             Reg::DIRECTION => f.write_str("direction"),
             Reg::SYSTEM_FLAGS => f.write_str("system_flags"),
             Reg::MXCSR => f.write_str("mxcsr"),
+            Reg::X87_CONTROL => f.write_str("x87_control"),
+            Reg::X87_FLAGS => f.write_str("x87_flags"),
+            Reg::X87_CODES => f.write_str("x87_codes"),
+            Reg::X87_TOP => f.write_str("x87_top"),
             _ if n < 16 => f.write_str(GENERAL_NAMES[n as usize]),
             _ if (Reg::FIRST_TEMP..Reg::FIRST_TEMP + Reg::TEMPS).contains(&n) => {
                 write!(f, "t{}", n - Reg::FIRST_TEMP)
@@ -120,6 +159,11 @@ impl fmt::Display for Reg {
                 let half = if n.is_multiple_of(2) { "" } else { "h" };
                 let k = (n - Reg::FIRST_XMM) / 2;
                 if k < 16 { write!(f, "xmm{k}{half}") } else { write!(f, "xt{}{half}", k - 16) }
+            }
+            _ if (Reg::FIRST_X87..Reg::FIRST_X87 + 2 * Reg::X87S).contains(&n) => {
+                let half = if n.is_multiple_of(2) { "" } else { "h" };
+                let k = (n - Reg::FIRST_X87) / 2;
+                if k < 8 { write!(f, "st{k}{half}") } else { write!(f, "ft{}{half}", k - 8) }
             }
             _ => write!(f, "slot{n}"),
         }

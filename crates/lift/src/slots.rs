@@ -4,7 +4,8 @@
 //! size reads or writes that many low bytes.
 
 use crate::vector::{VectorOperand, VectorResult};
-use crate::{Address, FlagKind, Op, Reg, Repeat, StringKind, Value};
+use crate::x87::{X87Operand, X87Result};
+use crate::{Address, FlagKind, Op, Reg, Repeat, StringKind, StringResult, Value, X87Op};
 
 const FLAGS: [Reg; 4] = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
 
@@ -43,14 +44,17 @@ impl Op {
                 value(src, &mut read);
             }
             Op::Divide { high, low, divisor, .. } => [high, low, divisor].into_iter().for_each(read),
-            Op::Lea { address, .. } | Op::Load { address, .. } | Op::LoadVector { address, .. } => {
+            Op::Lea { address, .. }
+            | Op::Load { address, .. }
+            | Op::LoadVector { address, .. }
+            | Op::LoadExtended { address, .. } => {
                 parts(&address, &mut read);
             }
             Op::Store { src, address, .. } => {
                 value(src, &mut read);
                 parts(&address, &mut read);
             }
-            Op::StoreVector { src, address, .. } => {
+            Op::StoreVector { src, address, .. } | Op::StoreExtended { src, address } => {
                 read(src);
                 read(src.high_half());
                 parts(&address, &mut read);
@@ -71,6 +75,21 @@ impl Op {
                 if op.uses_mxcsr() {
                     read(Reg::MXCSR);
                 }
+            }
+            Op::X87 { op, a, b, .. } => {
+                x87_operand(op.a(), a, &mut read);
+                x87_operand(op.b(), b, &mut read);
+                [Reg::X87_CONTROL, Reg::X87_FLAGS, Reg::X87_CODES].into_iter().for_each(&mut read);
+                if op == X87Op::StatusWord {
+                    read(Reg::X87_TOP);
+                }
+            }
+            Op::Rotate { .. } => {
+                read(Reg::X87_TOP);
+                x87_registers(&mut read);
+            }
+            Op::CompareStrings { a, b, a_length, b_length, .. } => {
+                [a, a.high_half(), b, b.high_half(), a_length, b_length].into_iter().for_each(read);
             }
             Op::String { kind, repeat, segment, .. } => {
                 read(segment);
@@ -111,7 +130,27 @@ impl Op {
             | Op::IsZero { dst, .. }
             | Op::Select { dst, .. } => each(dst),
             Op::Divide { quotient, remainder, .. } => [quotient, remainder].into_iter().for_each(each),
-            Op::LoadVector { dst, .. } => [dst, dst.high_half()].into_iter().for_each(each),
+            Op::LoadVector { dst, .. } | Op::LoadExtended { dst, .. } => {
+                [dst, dst.high_half()].into_iter().for_each(each);
+            }
+            Op::X87 { op, dst, .. } => {
+                match op.result() {
+                    X87Result::None => {}
+                    X87Result::Slot => each(dst),
+                    X87Result::Register | X87Result::Number(_) => {
+                        each(dst);
+                        each(dst.high_half());
+                    }
+                }
+                if op.tells() {
+                    each(Reg::X87_FLAGS);
+                    each(Reg::X87_CODES);
+                }
+            }
+            Op::Rotate { .. } => {
+                each(Reg::X87_TOP);
+                x87_registers(&mut each);
+            }
             Op::Flags { .. } => FLAGS.into_iter().for_each(each),
             Op::Vector { op, dst, .. } => {
                 each(dst);
@@ -122,11 +161,18 @@ impl Op {
                     each(Reg::MXCSR);
                 }
             }
+            Op::CompareStrings { result, dst, .. } => {
+                each(dst);
+                if result == StringResult::Mask {
+                    each(dst.high_half());
+                }
+            }
             Op::String { kind, repeat, .. } => string_writes(kind, repeat, &mut each),
             Op::Helper { helper, .. } => helper.effects().writes.into_iter().for_each(each),
             Op::Syscall => CALL_RESULTS.into_iter().for_each(each),
             Op::Store { .. }
             | Op::StoreVector { .. }
+            | Op::StoreExtended { .. }
             | Op::CheckMxcsr { .. }
             | Op::Jump { .. }
             | Op::Call { .. }
@@ -191,6 +237,23 @@ fn operand(operand: VectorOperand, reg: Reg, read: &mut impl FnMut(Reg)) {
             read(reg.high_half());
         }
     }
+}
+
+fn x87_operand(operand: X87Operand, reg: Reg, read: &mut impl FnMut(Reg)) {
+    match operand {
+        X87Operand::None => {}
+        X87Operand::Slot(_) => read(reg),
+        X87Operand::Place if reg == Reg::ZERO => {}
+        X87Operand::Place => read(reg.high_half()),
+        X87Operand::Register => {
+            read(reg);
+            read(reg.high_half());
+        }
+    }
+}
+
+fn x87_registers(each: &mut impl FnMut(Reg)) {
+    (0..8).flat_map(|n| [Reg::st(n), Reg::st(n).high_half()]).for_each(each);
 }
 
 fn string_reads(kind: StringKind, repeat: Repeat, read: &mut impl FnMut(Reg)) {

@@ -4,7 +4,8 @@
 //! they decide (a mask that clears bytes, a shift by whole bytes).
 
 use crate::vector::{VectorOperand, VectorResult};
-use crate::{Binary, FlagKind, Op, Reg, Size, Unary, Value};
+use crate::x87::{X87Operand, X87Result};
+use crate::{Binary, FlagKind, Op, Reg, Size, Turn, Unary, Value, X87Op};
 
 /// Bytes of a slot: bit i is byte i.
 pub type Bytes = u8;
@@ -57,7 +58,9 @@ impl Sources {
 
 impl Op {
     /// What these bytes of `slot`, which the op writes, come from. The address that a load goes by is not among it: whether it
-    /// counts is for the reader to say. Nor is what decides whether a string instruction goes on.
+    /// counts is for the reader to say. Nor is what decides whether a string instruction goes on, nor, of x87 registers, where the top
+    /// of their stack is, whether they are empty, and how results are rounded: compilers change the control word around every
+    /// conversion to an integer.
     pub fn sources(&self, slot: Reg, bytes: Bytes) -> Sources {
         let mut found = Sources::default();
         if bytes == 0 {
@@ -107,6 +110,11 @@ impl Op {
             Op::LoadVector { dst, .. } => {
                 found.memory = u16::from(bytes) << if slot == dst { 0 } else { 8 };
             }
+            Op::LoadExtended { dst, .. } => {
+                found.memory = if slot == dst { bytes.into() } else { u16::from(bytes & EXPONENT) << 8 };
+            }
+            Op::X87 { op, dst, a, b } => x87(op, dst, a, b, slot, bytes, &mut found),
+            Op::Rotate { turn } => rotated(turn, slot, bytes, &mut found),
             Op::Flags { kind, size, a, b, c } => flag_record(kind, size, a, b, c, slot, &mut found),
             Op::ReadFlags { .. } | Op::Carry { .. } | Op::Test { .. } => found.flags(),
             Op::IsZero { size, src, .. } => found.slot(src, if bytes & 1 != 0 { low(size) } else { 0 }),
@@ -140,6 +148,10 @@ impl Op {
                     found.slot(Reg::MXCSR, WHOLE);
                 }
             }
+            Op::CompareStrings { .. } => {
+                self.reads(|reg| found.slot(reg, WHOLE));
+                found.constant = true;
+            }
             Op::String { .. } | Op::Helper { .. } | Op::Syscall => {
                 // Everything may come from everything.
                 self.reads(|reg| found.slot(reg, WHOLE));
@@ -147,6 +159,7 @@ impl Op {
             }
             Op::Store { .. }
             | Op::StoreVector { .. }
+            | Op::StoreExtended { .. }
             | Op::CheckMxcsr { .. }
             | Op::Jump { .. }
             | Op::Call { .. }
@@ -263,6 +276,55 @@ fn operand(operand: VectorOperand, reg: Reg, bytes: u16, found: &mut Sources) {
             found.slot(reg, bytes as u8);
             found.slot(reg.high_half(), (bytes >> 8) as u8);
         }
+    }
+}
+
+/// The bytes of sign and exponent in the upper slot of an x87 register.
+const EXPONENT: Bytes = 0b11;
+
+fn x87(op: X87Op, dst: Reg, a: Reg, b: Reg, slot: Reg, bytes: Bytes, found: &mut Sources) {
+    let is_status = slot == dst.high_half() && matches!(op.result(), X87Result::Number(_));
+    if slot == Reg::X87_FLAGS || is_status {
+        found.slot(Reg::X87_FLAGS, WHOLE);
+    }
+    if slot == Reg::X87_CODES && !op.defines_codes() || is_status {
+        found.slot(Reg::X87_CODES, WHOLE);
+    }
+    match op.result() {
+        X87Result::Register if op.is_copy() && slot == dst => found.slot(a, bytes),
+        X87Result::Register if op.is_copy() && slot == dst.high_half() => {
+            found.slot(a.high_half(), bytes & EXPONENT);
+        }
+        // That a register is in use is no property of the number in it.
+        X87Result::Register if slot == dst.high_half() && bytes & EXPONENT == 0 => {}
+        X87Result::Slot if op == X87Op::StatusWord => {
+            found.slot(Reg::X87_FLAGS, bytes);
+            found.slot(Reg::X87_CODES, bytes);
+        }
+        X87Result::Number(size) if slot == dst && bytes & low(size) == 0 => {}
+        _ => {
+            for (operand, reg) in [(op.a(), a), (op.b(), b)] {
+                match operand {
+                    X87Operand::None | X87Operand::Place => {}
+                    X87Operand::Slot(size) => found.slot(reg, low(size)),
+                    X87Operand::Register => {
+                        found.slot(reg, WHOLE);
+                        found.slot(reg.high_half(), EXPONENT);
+                    }
+                }
+            }
+            found.constant |= matches!(op, X87Op::Constant(_));
+        }
+    }
+}
+
+fn rotated(turn: Turn, slot: Reg, bytes: Bytes, found: &mut Sources) {
+    if !slot.is_st() {
+        found.slot(slot, bytes);
+    } else if (slot.0 - Reg::st(0).0).is_multiple_of(2) {
+        found.slot(turn.source(slot), bytes);
+    } else {
+        found.slot(turn.source(Reg(slot.0 - 1)).high_half(), bytes);
     }
 }
 

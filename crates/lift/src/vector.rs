@@ -1,4 +1,4 @@
-//! The table of vector and float functions: what SSE computes, apart from how it is encoded.
+//! The table of vector and float functions: what SSE to SSE4.2 compute, apart from how it is encoded.
 //!
 //! A function is named by what it does to a lane and by the lane it does it to, so that a reader
 //! (executor, dependence tracker, formula) treats a family at once instead of one mnemonic after
@@ -35,12 +35,24 @@ pub enum VectorOp {
     Shift(ShiftFunction, Size, ShiftCount),
     /// The whole vector `a` shifted by `imm` bytes; zeroes come in (pslldq, psrldq).
     ShiftBytes(Direction),
-    /// 64-bit products of the even 32-bit lanes, unsigned (pmuludq).
-    MultiplyEven,
+    /// As `Lanes`, but of neighbouring lanes: those of `a`, then those of `b` (phaddw and its kin).
+    Pairs(LaneFunction, Size),
+    /// The absolute value of each signed lane of `b` (pabsb and its kin).
+    Absolute(Size),
+    /// 64-bit products of the even 32-bit lanes (pmuludq, pmuldq).
+    MultiplyEven(Signedness),
+    /// Products of the unsigned bytes of `a` and the signed ones of `b`, added in neighbouring pairs to signed
+    /// 16-bit lanes that are clamped to their range (pmaddubsw).
+    MultiplyAddBytes,
     /// Signed 16-bit products, added in neighbouring pairs to 32-bit lanes (pmaddwd).
     MultiplyAddPairs,
     /// The sum of the absolute differences of 8 unsigned bytes, in each 64-bit half (psadbw).
     SumDifferences,
+    /// Eight such sums, of four bytes each: those of `b` that the low bits of `imm` choose, with those of `a` from
+    /// byte 0 on, from byte 1 on and so forth, or four further up by bit 2 of `imm` (mpsadbw).
+    SlidingDifferences,
+    /// The least unsigned 16-bit lane of `b` in lane 0, its number in lane 1, zeroes above (phminposuw).
+    MinimumPosition,
     /// The lanes of one half of `a` and of `b`, taken in turns: a0 b0 a1 b1 …
     Unpack(Half, Size),
     /// The lanes of `a` and then of `b`, which are signed, each clamped to the signed or unsigned
@@ -48,10 +60,25 @@ pub enum VectorOp {
     Pack(PackFrom, Signedness),
     /// Lanes picked by the bits of `imm`.
     Shuffle(Shuffle),
+    /// Bytes of `a` picked by the bytes of `b`; zero where that is negative (pshufb).
+    ShuffleBytes,
+    /// 16 of the 32 bytes of `b` and then `a`, from byte `imm` on; zeroes come in (palignr).
+    Align,
+    /// Each lane of `b` where its bit of `imm` is set, else of `a` (pblendw, blendps, blendpd).
+    Blend(Size),
+    /// The lowest lanes of `b`, each extended to a wider one (pmovsxbw, pmovzxwd and so forth).
+    Widen { from: Size, to: Size, signedness: Signedness },
+    /// ZF, if `a` and `b` have no bit in common; CF, if `b` has no bit that `a` has not; at their places in RFLAGS
+    /// (ptest).
+    TestBits,
+    /// The checksum in the low 32 bits of slot `a`, continued by as many bytes of slot `b` (crc32).
+    Checksum(Size),
     /// The sign bits of `b`'s lanes, gathered from bit 0 of the result on (movmskps, pmovmskb).
     SignMask(Size),
     /// IEEE arithmetic under MXCSR. `packed`: on all lanes; otherwise on the lowest.
     Float { function: FloatFunction, width: FloatWidth, packed: bool },
+    /// Sums or differences of neighbouring float lanes, under MXCSR: those of `a`, then those of `b` (haddps and its kin).
+    FloatPairs { function: PairFunction, width: FloatWidth },
     /// Compares the lowest lanes of `a` and `b` as CF, PF and ZF at their places in RFLAGS
     /// (comis, ucomis). `signalling`: a quiet NaN is an invalid operation too.
     CompareFlags { width: FloatWidth, signalling: bool },
@@ -80,6 +107,18 @@ pub enum LaneFunction {
     Average,
     MultiplyLow,
     MultiplyHigh(Signedness),
+    /// The high half of the signed doubled product, rounded (pmulhrsw).
+    MultiplyRounded,
+    /// `a`, its negative, or zero, as `b` is positive, negative or zero (psignb and its kin).
+    Sign,
+}
+
+/// Functions of two neighbouring float lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PairFunction {
+    Add,
+    /// The lower lane minus the higher one.
+    Sub,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,6 +219,30 @@ pub enum FloatFunction {
     Sqrt,
     /// All ones where the predicate holds, else zero.
     Compare(Predicate),
+    /// `a - b` in the even lanes, `a + b` in the odd ones (addsubps, addsubpd).
+    SubAdd,
+    /// `b` rounded to a whole number (roundps and its kin). `quiet`: a result that is inexact is not told.
+    Round {
+        to: Rounding,
+        quiet: bool,
+    },
+}
+
+/// Where a number is rounded to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// The nearest whole number, of two the even one.
+    Nearest,
+    Down,
+    Up,
+    Zero,
+    /// As MXCSR says.
+    Current,
+}
+
+impl Rounding {
+    pub const ALL: [Rounding; 5] =
+        [Rounding::Nearest, Rounding::Down, Rounding::Up, Rounding::Zero, Rounding::Current];
 }
 
 /// The eight predicates of cmpps in encoding order. `Less` and `LessOrEqual` and their negations
@@ -252,12 +315,34 @@ impl VectorOp {
     /// Every function of the table.
     pub fn all() -> Vec<VectorOp> {
         use Signedness::{Signed, Unsigned};
-        let mut all = vec![VectorOp::MultiplyEven, VectorOp::MultiplyAddPairs, VectorOp::SumDifferences];
+        let mut all = vec![
+            VectorOp::MultiplyAddPairs,
+            VectorOp::MultiplyAddBytes,
+            VectorOp::SumDifferences,
+            VectorOp::SlidingDifferences,
+            VectorOp::MinimumPosition,
+            VectorOp::ShuffleBytes,
+            VectorOp::Align,
+            VectorOp::TestBits,
+        ];
+        all.extend([Signed, Unsigned].map(VectorOp::MultiplyEven));
         for size in Size::ALL {
             use LaneFunction::*;
             all.extend(
-                [Add, Sub, Equal, GreaterSigned, Average, MultiplyLow].map(|f| VectorOp::Lanes(f, size)),
+                [Add, Sub, Equal, GreaterSigned, Average, MultiplyLow, MultiplyRounded, Sign]
+                    .map(|f| VectorOp::Lanes(f, size)),
             );
+            all.extend(
+                [Add, Sub, AddSaturating(Signed), SubSaturating(Signed)].map(|f| VectorOp::Pairs(f, size)),
+            );
+            all.extend([VectorOp::Absolute(size), VectorOp::Blend(size), VectorOp::Checksum(size)]);
+            for to in Size::ALL.into_iter().filter(|to| *to > size) {
+                all.extend([Signed, Unsigned].map(|signedness| VectorOp::Widen {
+                    from: size,
+                    to,
+                    signedness,
+                }));
+            }
             for s in [Signed, Unsigned] {
                 let functions = [AddSaturating(s), SubSaturating(s), Min(s), Max(s), MultiplyHigh(s)];
                 all.extend(functions.map(|f| VectorOp::Lanes(f, size)));
@@ -290,6 +375,20 @@ impl VectorOp {
                 all.extend(functions.map(|function| VectorOp::Float { function, width, packed }));
                 all.extend(Predicate::ALL.map(|p| VectorOp::Float { function: Compare(p), width, packed }));
             }
+            for packed in [false, true] {
+                for to in Rounding::ALL {
+                    all.extend([false, true].map(|quiet| VectorOp::Float {
+                        function: Round { to, quiet },
+                        width,
+                        packed,
+                    }));
+                }
+            }
+            all.push(VectorOp::Float { function: SubAdd, width, packed: true });
+            all.extend(
+                [PairFunction::Add, PairFunction::Sub]
+                    .map(|function| VectorOp::FloatPairs { function, width }),
+            );
             all.extend([false, true].map(|signalling| VectorOp::CompareFlags { width, signalling }));
         }
         all.extend(Conversion::all().into_iter().map(VectorOp::Convert));

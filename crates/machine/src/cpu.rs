@@ -2,6 +2,7 @@
 
 use crate::flags::FlagRecord;
 use lift::flags::{ARITHMETIC, DF};
+use lift::x87::{CODES, FLAGS, IN_USE, INITIAL_CONTROL};
 use lift::{Reg, SLOTS};
 
 /// IF and the bit that is always one.
@@ -22,6 +23,7 @@ impl Default for Cpu {
         let mut cpu = Cpu { regs: [0; SLOTS], rip: 0 };
         cpu.set(Reg::SYSTEM_FLAGS, INITIAL_SYSTEM_FLAGS);
         cpu.set(Reg::MXCSR, INITIAL_MXCSR);
+        cpu.set(Reg::X87_CONTROL, INITIAL_CONTROL);
         cpu
     }
 }
@@ -55,6 +57,43 @@ impl Cpu {
 
     pub fn set_xmm(&mut self, n: u8, value: u128) {
         self.set_pair(Reg::xmm(n), value);
+    }
+
+    /// The ten bytes of ST(n), whether it is empty or not.
+    pub fn extended(&self, n: u8) -> u128 {
+        self.pair(Reg::st(n)) & (u128::MAX >> 48)
+    }
+
+    /// Sets the ten bytes of ST(n), and whether it is in use.
+    pub fn set_extended(&mut self, n: u8, value: u128, in_use: bool) {
+        let tag = if in_use { IN_USE } else { 0 };
+        self.set_pair(Reg::st(n), value & (u128::MAX >> 48) | u128::from(tag) << 64);
+    }
+
+    /// Whether ST(n) is in use.
+    pub fn is_in_use(&self, n: u8) -> bool {
+        self.get(Reg::st(n).high_half()) & IN_USE != 0
+    }
+
+    /// The x87 status word as fnstsw shows it.
+    pub fn x87_status(&self) -> u16 {
+        let status = (self.get(Reg::X87_FLAGS) | self.get(Reg::X87_CODES)) as u16;
+        crate::x87::status_word(status, self.get(Reg::X87_CONTROL) as u16, self.get(Reg::X87_TOP))
+    }
+
+    /// A bit for each physical x87 register in use.
+    pub fn x87_tags(&self) -> u8 {
+        (0..8).filter(|&n| self.is_in_use(n)).fold(0, |tags, n| {
+            let physical = (self.get(Reg::X87_TOP) + u64::from(n)) % 8;
+            tags | 1 << physical
+        })
+    }
+
+    /// Sets exception flags, condition codes and the number of the top. The registers stay with their numbers relative to the top.
+    pub fn set_x87_status(&mut self, word: u16) {
+        self.set(Reg::X87_FLAGS, u64::from(word) & FLAGS);
+        self.set(Reg::X87_CODES, u64::from(word) & CODES);
+        self.set(Reg::X87_TOP, u64::from(word) >> 11 & 7);
     }
 
     #[inline(always)]
@@ -93,8 +132,17 @@ impl Cpu {
     pub fn visible(&self) -> impl Iterator<Item = u64> + '_ {
         let general = (0..16).map(Reg::general);
         let vector = (0..16).flat_map(|n| [Reg::xmm(n), Reg::xmm(n).high_half()]);
-        let other = [Reg::FS_BASE, Reg::GS_BASE, Reg::MXCSR];
-        let slots = general.chain(vector).chain(other).map(|reg| self.get(reg));
+        let x87 = (0..8).flat_map(|n| [Reg::st(n), Reg::st(n).high_half()]);
+        let other = [
+            Reg::FS_BASE,
+            Reg::GS_BASE,
+            Reg::MXCSR,
+            Reg::X87_CONTROL,
+            Reg::X87_FLAGS,
+            Reg::X87_CODES,
+            Reg::X87_TOP,
+        ];
+        let slots = general.chain(vector).chain(x87).chain(other).map(|reg| self.get(reg));
         slots.chain([self.rflags(), self.rip])
     }
 }

@@ -12,16 +12,17 @@ pub struct Answer {
 /// FPU, TSC, CX8, CMOV, MMX, FXSR, SSE, SSE2. MMX is claimed although it is not implemented: the C library
 /// refuses to start on a processor without all of the x86-64 baseline, and uses no MMX itself.
 pub const FEATURES_EDX: u32 = 1 << 0 | 1 << 4 | 1 << 8 | 1 << 15 | 1 << 23 | 1 << 24 | 1 << 25 | 1 << 26;
-/// CMPXCHG16B.
-const FEATURES_ECX: u32 = 1 << 13;
+/// SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT.
+const FEATURES_ECX: u32 = 1 << 0 | 1 << 9 | 1 << 13 | 1 << 19 | 1 << 20 | 1 << 23;
 /// LAHF and SAHF in 64-bit mode.
 const EXTENDED_ECX: u32 = 1 << 0;
 /// SYSCALL, NX, RDTSCP, 64-bit mode.
 const EXTENDED_EDX: u32 = 1 << 11 | 1 << 20 | 1 << 27 | 1 << 29;
 const HIGHEST_LEAF: u32 = 7;
 const HIGHEST_EXTENDED_LEAF: u32 = 0x8000_0008;
-/// Family 6, model 15: the first processor of the baseline that libraries know well.
-const SIGNATURE: u32 = 0x0000_06f0;
+/// Family 6, model 26: the first processor with all of these features. Libraries know that it copies well from addresses that are
+/// not aligned, and choose their simplest routines.
+const SIGNATURE: u32 = 0x0001_06a0;
 /// Lines of 64 bytes for clflush, one logical processor.
 const BRAND_AND_LINES: u32 = 8 << 8 | 1 << 16;
 const NAME: &[u8; 48] = b"whydunit virtual processor\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
@@ -70,4 +71,31 @@ fn name(part: u32) -> Answer {
         u32::from_le_bytes(bytes)
     };
     Answer { eax: word(0), ebx: word(1), ecx: word(2), edx: word(3) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A feature that is announced works, or the C library would choose routines that do not run.
+    #[test]
+    fn instructions_of_announced_features_are_lifted_and_others_are_not_announced() {
+        let examples: [(u32, &[u8]); 8] = [
+            (0, &[0xf2, 0x0f, 0xd0, 0xc1]),              // SSE3: addsubps
+            (9, &[0x66, 0x0f, 0x38, 0x00, 0xc1]),        // SSSE3: pshufb
+            (12, &[0xc4, 0xe2, 0x71, 0x98, 0xc2]),       // FMA: vfmadd132ps
+            (19, &[0x66, 0x0f, 0x3a, 0x0e, 0xc1, 0x01]), // SSE4.1: pblendw
+            (20, &[0x66, 0x0f, 0x3a, 0x63, 0xc1, 0x01]), // SSE4.2: pcmpistri
+            (23, &[0xf3, 0x0f, 0xb8, 0xc1]),             // POPCNT
+            (25, &[0x66, 0x0f, 0x38, 0xdc, 0xc1]),       // AES: aesenc
+            (28, &[0xc5, 0xe8, 0x58, 0xcb]),             // AVX: vaddps
+        ];
+        for (bit, bytes) in examples {
+            let lift::Decoded::Instruction(instruction) = lift::decode(bytes, 0) else { panic!("{bit}") };
+            let mut ops = Vec::new();
+            lift::lift(&instruction, &mut ops);
+            let works = !ops.contains(&lift::Op::Unsupported);
+            assert_eq!(query(1, 0).ecx >> bit & 1 == 1, works, "{instruction:?}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub enum FaultKind {
     Breakpoint,
     /// An instruction that user mode may not execute.
     Privileged,
-    /// An unmasked SSE exception.
+    /// An unmasked SSE or x87 exception.
     FloatException,
 }
 

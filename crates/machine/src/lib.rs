@@ -15,6 +15,7 @@ mod observer;
 mod trace;
 mod values;
 pub mod vector;
+pub mod x87;
 
 pub use cpu::Cpu;
 pub use exec::Force;

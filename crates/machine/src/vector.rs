@@ -10,7 +10,9 @@ mod instructions;
 mod lanes;
 mod mxcsr;
 mod permute;
+mod round;
 mod sse2;
+pub mod strings;
 mod unmasked;
 
 pub use float::FloatResult;
@@ -20,7 +22,7 @@ use lanes::{Lane, map, truth, zip};
 use lift::vector::Signedness::{Signed, Unsigned};
 use lift::vector::{
     Approximation, BitwiseFunction, Direction, Half, LaneFunction, PackFrom, ShiftCount, ShiftFunction,
-    Shuffle,
+    Shuffle, Signedness,
 };
 use lift::{Size, VectorOp};
 
@@ -87,9 +89,41 @@ fn plain_function_for(op: VectorOp) -> Function {
             Size::B4 => shift_function::<u32>(function, count),
             Size::B8 => shift_function::<u64>(function, count),
         },
+        VectorOp::Pairs(function, size) => match size {
+            Size::B1 => pair_function::<u8>(function),
+            Size::B2 => pair_function::<u16>(function),
+            Size::B4 => pair_function::<u32>(function),
+            Size::B8 => pair_function::<u64>(function),
+        },
+        VectorOp::Absolute(size) => match size {
+            Size::B1 => |_, b, _| lanes::absolute::<u8>(b),
+            Size::B2 => |_, b, _| lanes::absolute::<u16>(b),
+            Size::B4 => |_, b, _| lanes::absolute::<u32>(b),
+            Size::B8 => |_, b, _| lanes::absolute::<u64>(b),
+        },
         VectorOp::ShiftBytes(Direction::Left) => |a, _, imm| permute::shift_bytes_left(a, imm),
         VectorOp::ShiftBytes(Direction::Right) => |a, _, imm| permute::shift_bytes_right(a, imm),
-        VectorOp::MultiplyEven => |a, b, _| lanes::multiply_even(a, b),
+        VectorOp::MultiplyEven(Unsigned) => |a, b, _| lanes::multiply_even(a, b),
+        VectorOp::MultiplyEven(Signed) => |a, b, _| lanes::multiply_even_signed(a, b),
+        VectorOp::MultiplyAddBytes => |a, b, _| lanes::multiply_add_bytes(a, b),
+        VectorOp::SlidingDifferences => lanes::sliding_differences,
+        VectorOp::MinimumPosition => |_, b, _| lanes::minimum_position(b),
+        VectorOp::ShuffleBytes => |a, b, _| permute::shuffle_bytes(a, b),
+        VectorOp::Align => permute::align,
+        VectorOp::Blend(size) => match size {
+            Size::B1 => permute::blend::<u8>,
+            Size::B2 => permute::blend::<u16>,
+            Size::B4 => permute::blend::<u32>,
+            Size::B8 => permute::blend::<u64>,
+        },
+        VectorOp::Widen { from, to, signedness } => widen_function(from, to, signedness),
+        VectorOp::TestBits => |a, b, _| lanes::test_bits(a, b),
+        VectorOp::Checksum(size) => match size {
+            Size::B1 => |a, b, _| lanes::checksum(a, b, 1),
+            Size::B2 => |a, b, _| lanes::checksum(a, b, 2),
+            Size::B4 => |a, b, _| lanes::checksum(a, b, 4),
+            Size::B8 => |a, b, _| lanes::checksum(a, b, 8),
+        },
         VectorOp::MultiplyAddPairs => |a, b, _| lanes::multiply_add_pairs(a, b),
         VectorOp::SumDifferences => |a, b, _| lanes::sum_differences(a, b),
         VectorOp::Unpack(half, size) => match size {
@@ -128,6 +162,9 @@ fn plain_function_for(op: VectorOp) -> Function {
         VectorOp::Float { function, width, packed } => {
             return Function::Float(instructions::arithmetic(function, width, packed));
         }
+        VectorOp::FloatPairs { function, width } => {
+            return Function::Float(instructions::pairs(function, width));
+        }
         VectorOp::CompareFlags { width, signalling } => {
             return Function::Float(instructions::compare_flags(width, signalling));
         }
@@ -156,8 +193,46 @@ fn lane_function<L: Lane>(function: LaneFunction) -> PureCall {
         LaneFunction::Max(Unsigned) => |a, b, _| zip(a, b, |a: L, b| a.max(b)),
         LaneFunction::Average => |a, b, _| zip(a, b, L::average),
         LaneFunction::MultiplyLow => |a, b, _| zip(a, b, L::multiply_low),
+        LaneFunction::MultiplyRounded => |a, b, _| zip(a, b, L::multiply_rounded),
+        LaneFunction::Sign => |a, b, _| zip(a, b, lanes::sign::<L>),
         LaneFunction::MultiplyHigh(Signed) => |a, b, _| zip(a, b, |a: L, b| a.multiply_high(b, Signed)),
         LaneFunction::MultiplyHigh(Unsigned) => |a, b, _| zip(a, b, |a: L, b| a.multiply_high(b, Unsigned)),
+    }
+}
+
+/// Neighbouring lanes are those with even numbers and those with odd ones, side by side.
+fn pair_function<L: Lane>(function: LaneFunction) -> PureCall {
+    macro_rules! pairs {
+        ($function:expr) => {
+            |a, b, _| zip(permute::every_other::<L>(0, a, b), permute::every_other::<L>(1, a, b), $function)
+        };
+    }
+    match function {
+        LaneFunction::Add => pairs!(L::add),
+        LaneFunction::Sub => pairs!(L::sub),
+        LaneFunction::AddSaturating(Signed) => pairs!(|a: L, b| a.add_saturating(b, Signed)),
+        LaneFunction::SubSaturating(Signed) => pairs!(|a: L, b| a.sub_saturating(b, Signed)),
+        // There are no such instructions.
+        _ => |_, _, _| 0,
+    }
+}
+
+fn widen_function(from: Size, to: Size, signedness: Signedness) -> PureCall {
+    macro_rules! widen {
+        ($from:ty, $to:ty) => {
+            match signedness {
+                Signed => |_, b, _| permute::widen::<$from, $to>(b, Signed),
+                Unsigned => |_, b, _| permute::widen::<$from, $to>(b, Unsigned),
+            }
+        };
+    }
+    match (from, to) {
+        (Size::B1, Size::B2) => widen!(u8, u16),
+        (Size::B1, Size::B4) => widen!(u8, u32),
+        (Size::B1, _) => widen!(u8, u64),
+        (Size::B2, Size::B4) => widen!(u16, u32),
+        (Size::B2, _) => widen!(u16, u64),
+        _ => widen!(u32, u64),
     }
 }
 

@@ -315,8 +315,7 @@ fn a_debug_build_of_rust_is_seen_as_by_gdb() {
         let (library, own): (Vec<&Difference>, Vec<&Difference>) =
             report.differences.iter().partition(|difference| difference.in_library);
         assert!(own.is_empty(), "rust: {report}");
-        // There gdb takes a parameter's value from another variable of its name (inlined closures all call theirs `it`), and words
-        // differently what is too large.
+        // There gdb takes a parameter's value from another variable of its name (inlined closures all call theirs `it`).
         assert!(library.len() * LIBRARY_SHARE <= report.variables, "rust: {report}");
     }
 }

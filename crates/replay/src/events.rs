@@ -240,6 +240,7 @@ fn loaded(op: &Op) -> Option<u64> {
     match op {
         Op::Load { size, .. } => Some(size.bytes()),
         Op::LoadVector { .. } => Some(16),
+        Op::LoadExtended { .. } => Some(10),
         Op::Helper { helper, .. } => Some(helper.effects().loads).filter(|bytes| *bytes > 0),
         _ => None,
     }
@@ -250,6 +251,7 @@ fn stored(op: &Op) -> Option<(u64, bool)> {
     match op {
         Op::Store { size, .. } => Some((size.bytes(), false)),
         Op::StoreVector { .. } => Some((16, false)),
+        Op::StoreExtended { .. } => Some((10, false)),
         Op::Helper { helper, .. } => Some((helper.effects().stores, false)).filter(|(bytes, _)| *bytes > 0),
         Op::String { kind: StringKind::Move | StringKind::Store, size, .. } => Some((size.bytes(), true)),
         _ => None,

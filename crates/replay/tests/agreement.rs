@@ -158,6 +158,7 @@ fn small_programs_have_the_slices_that_their_graphs_have() {
         ("channels.c", &["vector", "xy"]),
         ("channels.c", &["send", "xy"]),
         ("channels.c", &["mapping", "xy"]),
+        ("long_doubles.c", &["7.5", "1.25"]),
     ] {
         for (compiler, optimisation) in [("gcc", "-O0"), ("clang", "-O1")] {
             let mut guest = Guest::compile_by(compiler, source, &[optimisation], arguments);

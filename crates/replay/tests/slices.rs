@@ -31,6 +31,22 @@ fn the_data_part_and_the_select_part_of_an_output_are_told_apart() {
     assert_eq!(lines(data.statements.keys()), BTreeSet::from([10, 15, 18, 21]));
 }
 
+/// Registers of the x87 unit are followed one by one, through pushes, pops and exchanges, in memory at -O0 and on their stack at -O2.
+#[test]
+fn two_sums_of_long_doubles_are_told_apart() {
+    for optimisation in ["-O0", "-O2"] {
+        let mut guest = Guest::compile("long_doubles.c", &[optimisation], &["7.5", "1.25"]);
+        let of_first = byte_slice(&mut guest, "20.00 0", Follow::Data);
+        let of_second = byte_slice(&mut guest, "75", Follow::Data);
+        let (first, second) = (lines(of_first.statements.keys()), lines(of_second.statements.keys()));
+        let only = |one: &BTreeSet<u32>, other: &BTreeSet<u32>, own: &[u32]| {
+            own.iter().all(|line| one.contains(line) && !other.contains(line))
+        };
+        assert!(only(&first, &second, &[15, 19]), "{optimisation}: {first:?}, not {second:?}");
+        assert!(only(&second, &first, &[13, 14, 16, 20]), "{optimisation}: {second:?}, not {first:?}");
+    }
+}
+
 /// What one byte of standard output depends on.
 fn byte_slice(guest: &mut Guest, text: &str, follow: Follow) -> Slice {
     let output = guest.recording.last().kernel.output.contents(Stream::Stdout);

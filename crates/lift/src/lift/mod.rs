@@ -8,6 +8,7 @@ mod movement;
 mod strings;
 mod system;
 mod vector;
+mod x87;
 
 use crate::{Address, MAX_INSTRUCTION, Op, Reg, Size, Value};
 use iced_x86::{
@@ -39,7 +40,7 @@ pub fn decode(bytes: &[u8], address: u64) -> Decoded {
 /// [`Op::Unsupported`].
 pub fn lift(instruction: &Instruction, ops: &mut Vec<Op>) {
     let start = ops.len();
-    let mut lifter = Lifter { instruction: *instruction, ops, temps: 0, vector_temps: 0 };
+    let mut lifter = Lifter { instruction: *instruction, ops, temps: 0, vector_temps: 0, x87_temps: 0 };
     let groups = [
         movement::lift,
         arithmetic::lift,
@@ -48,6 +49,7 @@ pub fn lift(instruction: &Instruction, ops: &mut Vec<Op>) {
         strings::lift,
         vector::lift,
         system::lift,
+        x87::lift,
     ];
     if !groups.iter().any(|group| group(&mut lifter)) {
         ops.truncate(start);
@@ -71,6 +73,7 @@ pub(crate) struct Lifter<'a> {
     ops: &'a mut Vec<Op>,
     temps: u8,
     vector_temps: u8,
+    x87_temps: u8,
 }
 
 impl Lifter<'_> {
@@ -86,6 +89,11 @@ impl Lifter<'_> {
     pub(crate) fn vector_temp(&mut self) -> Reg {
         self.vector_temps += 1;
         Reg::xmm(15 + self.vector_temps)
+    }
+
+    pub(crate) fn x87_temp(&mut self) -> Reg {
+        self.x87_temps += 1;
+        Reg::x87_temp(self.x87_temps - 1)
     }
 
     pub(crate) fn next_address(&self) -> u64 {

@@ -12,9 +12,6 @@ const CHANGEABLE: u64 = 1 << 14 | 1 << 18 | 1 << 21;
 /// IF and the bit that is always one.
 const FIXED: u64 = 1 << 9 | 1 << 1;
 
-/// All x87 exceptions masked, 64 bits of precision, round to nearest.
-const INITIAL_X87_CONTROL: u64 = 0x37f;
-
 pub(super) fn lift(l: &mut Lifter) -> bool {
     use Mnemonic::*;
     match l.instruction.mnemonic() {
@@ -42,12 +39,6 @@ pub(super) fn lift(l: &mut Lifter) -> bool {
         Stmxcsr => {
             let address = l.address();
             l.emit(Op::Store { size: Size::B4, src: Reg::MXCSR.into(), address });
-        }
-        Fnstcw => {
-            // The C library asks for the rounding mode even where no x87 arithmetic follows. Nothing that is
-            // implemented changes the control word.
-            let address = l.address();
-            l.emit(Op::Store { size: Size::B2, src: Value::Const(INITIAL_X87_CONTROL), address });
         }
         Cpuid => helper(l, Helper::Cpuid),
         Rdtsc => helper(l, Helper::Rdtsc),

@@ -25,13 +25,29 @@ impl VectorOp {
         }
         match self {
             VectorOp::Lanes(_, size) => both(lane(size, byte)),
+            VectorOp::Pairs(_, size) => pair(size, byte),
+            VectorOp::FloatPairs { width, .. } => pair(width.size(), byte),
+            VectorOp::Absolute(size) => only_b(lane(size, byte)),
             VectorOp::Bitwise(_) => both(1 << byte),
             VectorOp::Shift(_, size, ShiftCount::Immediate) => only_a(lane(size, byte)),
             VectorOp::Shift(_, size, ShiftCount::Slot) => Dependence { a: lane(size, byte), b: 0x00ff },
             VectorOp::ShiftBytes(Direction::Left) => only_a(shifted_left(1 << byte, imm)),
             VectorOp::ShiftBytes(Direction::Right) => only_a(shifted_right(1 << byte, imm)),
-            VectorOp::MultiplyEven => both(if byte < 8 { 0x000f } else { 0x0f00 }),
+            VectorOp::MultiplyEven(_) => both(if byte < 8 { 0x000f } else { 0x0f00 }),
             VectorOp::MultiplyAddPairs => both(lane(Size::B4, byte)),
+            VectorOp::MultiplyAddBytes => both(lane(Size::B2, byte)),
+            VectorOp::SlidingDifferences => {
+                let first = (imm >> 2 & 1) * 4 + byte / 2;
+                Dependence { a: ones(4, first), b: ones(4, picked(imm, 0) * 4) }
+            }
+            // The least one is found by looking at all.
+            VectorOp::MinimumPosition => {
+                if byte < 3 {
+                    only_b(0xffff)
+                } else {
+                    NOTHING
+                }
+            }
             VectorOp::SumDifferences => match byte {
                 0 | 1 => both(0x00ff),
                 8 | 9 => both(0xff00),
@@ -51,6 +67,25 @@ impl VectorOp {
                 if byte < 8 { only_a(source) } else { only_b(source) }
             }
             VectorOp::Shuffle(shuffle) => shuffled(shuffle, imm, byte),
+            VectorOp::ShuffleBytes => Dependence { a: 0xffff, b: 1 << byte },
+            VectorOp::Align => match imm.saturating_add(byte) {
+                source @ 0..16 => only_b(1 << source),
+                source @ 16..32 => only_a(1 << (source - 16)),
+                _ => NOTHING,
+            },
+            VectorOp::Blend(size) => {
+                if blends(imm, byte / size.bytes() as u8) {
+                    only_b(1 << byte)
+                } else {
+                    only_a(1 << byte)
+                }
+            }
+            VectorOp::Widen { from, to, .. } => {
+                let (from, to) = (from.bytes() as u8, to.bytes() as u8);
+                only_b(ones(from, byte / to * from))
+            }
+            VectorOp::TestBits => both(0xffff),
+            VectorOp::Checksum(size) => Dependence { a: 0x000f, b: lane(size, 0) },
             VectorOp::SignMask(size) => {
                 let bytes = size.bytes() as u8;
                 let mut mask = 0;
@@ -65,7 +100,7 @@ impl VectorOp {
                 let source = lane(width.size(), byte);
                 if !packed && byte >= width.size().bytes() as u8 {
                     only_a(1 << byte)
-                } else if matches!(function, FloatFunction::Sqrt) {
+                } else if matches!(function, FloatFunction::Sqrt | FloatFunction::Round { .. }) {
                     only_b(source)
                 } else {
                     both(source)
@@ -130,6 +165,18 @@ const fn ones(count: u8, first: u8) -> u16 {
 const fn lane(size: Size, byte: u8) -> u16 {
     let bytes = size.bytes() as u8;
     ones(bytes, byte / bytes * bytes)
+}
+
+/// The two lanes of `a` or of `b` that the lane with `byte` is a function of.
+const fn pair(size: Size, byte: u8) -> Dependence {
+    let bytes = size.bytes() as u8;
+    let pair = ones(2 * bytes, byte % 8 / bytes * 2 * bytes);
+    if byte < 8 { only_a(pair) } else { only_b(pair) }
+}
+
+/// Whether a blend by `imm` takes this lane from the second operand. There are eight bits, and they begin again.
+const fn blends(imm: u8, lane: u8) -> bool {
+    imm >> (lane % 8) & 1 != 0
 }
 
 /// Where a byte came from that a shift to the left by `count` bytes put at `mask`.

@@ -35,15 +35,29 @@ impl VectorOp {
             | VectorOp::Bitwise(_)
             | VectorOp::Shift(..)
             | VectorOp::ShiftBytes(_)
-            | VectorOp::MultiplyEven
+            | VectorOp::Pairs(..)
+            | VectorOp::FloatPairs { .. }
+            | VectorOp::MultiplyEven(_)
             | VectorOp::MultiplyAddPairs
+            | VectorOp::MultiplyAddBytes
             | VectorOp::SumDifferences
+            | VectorOp::SlidingDifferences
+            | VectorOp::ShuffleBytes
+            | VectorOp::Align
+            | VectorOp::Blend(_)
+            | VectorOp::TestBits
             | VectorOp::Unpack(..)
             | VectorOp::Pack(..) => Vector,
+            VectorOp::Absolute(_) | VectorOp::MinimumPosition | VectorOp::Widen { .. } => None,
+            VectorOp::Checksum(_) => Slot(Size::B4),
             VectorOp::Shuffle(Shuffle::PairsOfDwords | Shuffle::PairOfQwords) => Vector,
             VectorOp::Shuffle(Shuffle::Dwords | Shuffle::Words(_)) => None,
             VectorOp::SignMask(_) => None,
-            VectorOp::Float { function: FloatFunction::Sqrt, width, packed } => kept(width, packed),
+            VectorOp::Float {
+                function: FloatFunction::Sqrt | FloatFunction::Round { .. },
+                width,
+                packed,
+            } => kept(width, packed),
             VectorOp::Float { packed: true, .. } => Vector,
             VectorOp::Float { packed: false, .. } => Slot(Size::B8),
             VectorOp::CompareFlags { width, .. } => Slot(width.size()),
@@ -64,13 +78,25 @@ impl VectorOp {
         match self {
             VectorOp::Lanes(..)
             | VectorOp::Bitwise(_)
-            | VectorOp::MultiplyEven
+            | VectorOp::Pairs(..)
+            | VectorOp::FloatPairs { .. }
+            | VectorOp::Absolute(_)
+            | VectorOp::MultiplyEven(_)
             | VectorOp::MultiplyAddPairs
+            | VectorOp::MultiplyAddBytes
             | VectorOp::SumDifferences
+            | VectorOp::SlidingDifferences
+            | VectorOp::MinimumPosition
+            | VectorOp::ShuffleBytes
+            | VectorOp::Align
+            | VectorOp::Blend(_)
+            | VectorOp::TestBits
             | VectorOp::Unpack(..)
             | VectorOp::Pack(..)
             | VectorOp::Shuffle(_)
             | VectorOp::SignMask(_) => Vector,
+            VectorOp::Widen { from, to, .. } => Slot(widened(from, to)),
+            VectorOp::Checksum(size) => Slot(size),
             VectorOp::Shift(_, _, ShiftCount::Immediate) | VectorOp::ShiftBytes(_) => None,
             VectorOp::Shift(_, _, ShiftCount::Slot) => Slot(Size::B8),
             VectorOp::Float { packed: true, .. } | VectorOp::Approximate { packed: true, .. } => Vector,
@@ -100,12 +126,24 @@ impl VectorOp {
             | VectorOp::Bitwise(_)
             | VectorOp::Shift(..)
             | VectorOp::ShiftBytes(_)
-            | VectorOp::MultiplyEven
+            | VectorOp::Pairs(..)
+            | VectorOp::FloatPairs { .. }
+            | VectorOp::Absolute(_)
+            | VectorOp::MultiplyEven(_)
             | VectorOp::MultiplyAddPairs
+            | VectorOp::MultiplyAddBytes
             | VectorOp::SumDifferences
+            | VectorOp::SlidingDifferences
+            | VectorOp::MinimumPosition
+            | VectorOp::ShuffleBytes
+            | VectorOp::Align
+            | VectorOp::Blend(_)
+            | VectorOp::Widen { .. }
             | VectorOp::Unpack(..)
             | VectorOp::Pack(..)
             | VectorOp::Shuffle(_) => Vector,
+            VectorOp::Checksum(_) => Slot(Size::B4),
+            VectorOp::TestBits => Flags,
             VectorOp::SignMask(_) => Slot(Size::B4),
             VectorOp::Float { packed, .. } | VectorOp::Approximate { packed, .. } => {
                 if packed {
@@ -129,14 +167,34 @@ impl VectorOp {
     pub const fn reads_immediate(self) -> bool {
         matches!(
             self,
-            VectorOp::Shift(_, _, ShiftCount::Immediate) | VectorOp::ShiftBytes(_) | VectorOp::Shuffle(_)
+            VectorOp::Shift(_, _, ShiftCount::Immediate)
+                | VectorOp::ShiftBytes(_)
+                | VectorOp::Shuffle(_)
+                | VectorOp::SlidingDifferences
+                | VectorOp::Align
+                | VectorOp::Blend(_)
         )
     }
 
     /// Whether the function reads MXCSR, sets its exception flags, and may raise
     /// a float exception.
     pub const fn uses_mxcsr(self) -> bool {
-        matches!(self, VectorOp::Float { .. } | VectorOp::CompareFlags { .. } | VectorOp::Convert(_))
+        matches!(
+            self,
+            VectorOp::Float { .. }
+                | VectorOp::FloatPairs { .. }
+                | VectorOp::CompareFlags { .. }
+                | VectorOp::Convert(_)
+        )
+    }
+}
+
+/// What is read of a vector whose lowest lanes are widened to fill one.
+const fn widened(from: Size, to: Size) -> Size {
+    match to as u8 - from as u8 {
+        1 => Size::B8,
+        2 => Size::B4,
+        _ => Size::B2,
     }
 }
 

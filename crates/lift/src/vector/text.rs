@@ -1,6 +1,8 @@
 //! Vector functions as the op printer shows them.
 
-use super::{Conversion, FloatFunction, FloatWidth, IntegerWidth, LaneFunction, Shuffle, VectorOp};
+use super::{
+    Conversion, FloatFunction, FloatWidth, IntegerWidth, LaneFunction, Shuffle, Signedness, VectorOp,
+};
 use crate::Size;
 use crate::print::lower;
 use std::fmt;
@@ -13,7 +15,24 @@ impl fmt::Display for VectorOp {
             // Whether the count is the immediate shows in the operands.
             VectorOp::Shift(function, size, _) => write!(f, "shift{}.{}", lower(function), each(size)),
             VectorOp::ShiftBytes(direction) => write!(f, "shiftbytes{}", lower(direction)),
-            VectorOp::MultiplyEven => f.write_str("multiplyeven"),
+            VectorOp::Pairs(function, size) => write!(f, "{function} pairs.{}", each(size)),
+            VectorOp::Absolute(size) => write!(f, "absolute.{}", each(size)),
+            VectorOp::MultiplyEven(Signedness::Unsigned) => f.write_str("multiplyeven"),
+            VectorOp::MultiplyEven(Signedness::Signed) => f.write_str("multiplyeven signed"),
+            VectorOp::MultiplyAddBytes => f.write_str("multiplyaddbytes"),
+            VectorOp::SlidingDifferences => f.write_str("slidingdifferences"),
+            VectorOp::MinimumPosition => f.write_str("minimumposition"),
+            VectorOp::ShuffleBytes => f.write_str("shuffle bytes"),
+            VectorOp::Align => f.write_str("align"),
+            VectorOp::Blend(size) => write!(f, "blend.{}", each(size)),
+            VectorOp::Widen { from, to, signedness } => {
+                write!(f, "widen {}.{}.{}", lower(signedness), from.bits(), each(to))
+            }
+            VectorOp::TestBits => f.write_str("testbits"),
+            VectorOp::Checksum(size) => write!(f, "checksum.{}", size.bits()),
+            VectorOp::FloatPairs { function, width } => {
+                write!(f, "{} pairs.{width}{}", lower(function), lanes_of(width))
+            }
             VectorOp::MultiplyAddPairs => f.write_str("multiplyaddpairs"),
             VectorOp::SumDifferences => f.write_str("sumdifferences"),
             VectorOp::Unpack(half, size) => write!(f, "unpack {}.{}", lower(half), each(size)),
@@ -48,7 +67,9 @@ impl fmt::Display for LaneFunction {
             | LaneFunction::Equal
             | LaneFunction::GreaterSigned
             | LaneFunction::Average
-            | LaneFunction::MultiplyLow => f.write_str(&lower(self)),
+            | LaneFunction::MultiplyLow
+            | LaneFunction::MultiplyRounded
+            | LaneFunction::Sign => f.write_str(&lower(self)),
         }
     }
 }
@@ -57,6 +78,9 @@ impl fmt::Display for FloatFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             FloatFunction::Compare(predicate) => write!(f, "compare {}", lower(predicate)),
+            FloatFunction::Round { to, quiet } => {
+                write!(f, "round {}{}", lower(to), if quiet { " quiet" } else { "" })
+            }
             _ => f.write_str(&lower(self)),
         }
     }

@@ -193,11 +193,14 @@ fn registers(cpu: &Cpu) -> [u64; 27] {
 
 /// As fxsave stores it.
 fn float_state(cpu: &Cpu) -> [u8; FLOAT_STATE_SIZE] {
-    /// The x87 control word of a fresh process; there are no x87 values.
-    const CONTROL_WORD: u16 = 0x37f;
     const MXCSR_MASK: u32 = 0xffff;
     let mut record = Record::new();
-    record.put(0, &CONTROL_WORD.to_le_bytes());
+    record.put(0, &(cpu.get(Reg::X87_CONTROL) as u16).to_le_bytes());
+    record.put(2, &cpu.x87_status().to_le_bytes());
+    record.put(4, &[cpu.x87_tags()]);
+    for number in 0..8 {
+        record.put(32 + 16 * usize::from(number), &cpu.extended(number).to_le_bytes()[..10]);
+    }
     record.put(24, &(cpu.get(Reg::MXCSR) as u32).to_le_bytes());
     record.put(28, &MXCSR_MASK.to_le_bytes());
     for number in 0..16 {

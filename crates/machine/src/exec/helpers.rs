@@ -1,5 +1,6 @@
 //! What ops cannot express.
 
+use super::environment;
 use super::reference::{Context, fault_kind};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
@@ -8,11 +9,10 @@ use lift::{FXSAVE_BYTES, Helper, Reg};
 
 const FXSAVE_WRITTEN: usize = lift::FXSAVE_WRITTEN as usize;
 const MXCSR_OFFSET: usize = 24;
+const X87_OFFSET: usize = 32;
 const XMM_OFFSET: usize = 160;
 /// All MXCSR bits that can be set.
 const MXCSR_MASK: u32 = 0xffff;
-/// The x87 control word after reset, which is all the x87 state there is so far.
-const INITIAL_X87_CONTROL: u16 = 0x37f;
 
 pub fn execute<O: Observer>(
     core: &mut Core,
@@ -38,6 +38,48 @@ pub fn execute<O: Observer>(
         Helper::Xgetbv => return Err(FaultKind::InvalidOpcode),
         Helper::Fxsave => fxsave(core, at, cx)?,
         Helper::Fxrstor => fxrstor(core, at, cx)?,
+        Helper::Fninit => environment::reset(&mut core.cpu),
+        Helper::Fnstenv => {
+            let area = environment::saved(&core.cpu);
+            store(core, at, &area, cx)?;
+            environment::mask_all(&mut core.cpu);
+        }
+        Helper::Fldenv => {
+            let mut area = [0; lift::ENVIRONMENT_BYTES as usize];
+            load(core, at, &mut area, cx)?;
+            environment::restore(&mut core.cpu, &area);
+        }
+        Helper::Fnsave => {
+            let area = environment::saved_with_registers(&core.cpu);
+            store(core, at, &area, cx)?;
+            environment::reset(&mut core.cpu);
+        }
+        Helper::Frstor => {
+            let mut area = [0; lift::FNSAVE_BYTES as usize];
+            load(core, at, &mut area, cx)?;
+            environment::restore_with_registers(&mut core.cpu, &area);
+        }
+    }
+    Ok(())
+}
+
+fn store<O: Observer>(core: &mut Core, at: u64, area: &[u8], cx: &mut Context<O>) -> Result<(), FaultKind> {
+    core.memory.write(at, area).map_err(fault_kind)?;
+    if O::WATCHES {
+        cx.observer.store(at, area.len() as u64);
+    }
+    Ok(())
+}
+
+fn load<O: Observer>(
+    core: &mut Core,
+    at: u64,
+    area: &mut [u8],
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
+    core.memory.read(at, area).map_err(fault_kind)?;
+    if O::WATCHES {
+        cx.observer.load(at, area.len() as u64);
     }
     Ok(())
 }
@@ -51,7 +93,10 @@ fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
 fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
     check_area(at)?;
     let mut area = [0u8; FXSAVE_BYTES as usize];
-    area[..2].copy_from_slice(&INITIAL_X87_CONTROL.to_le_bytes());
+    area[..MXCSR_OFFSET].copy_from_slice(&environment::fxsave_head(&core.cpu));
+    for (n, chunk) in area[X87_OFFSET..XMM_OFFSET].chunks_exact_mut(16).enumerate() {
+        chunk[..10].copy_from_slice(&core.cpu.extended(n as u8).to_le_bytes()[..10]);
+    }
     let mxcsr = core.cpu.get(Reg::MXCSR) as u32;
     area[MXCSR_OFFSET..MXCSR_OFFSET + 4].copy_from_slice(&mxcsr.to_le_bytes());
     area[MXCSR_OFFSET + 4..MXCSR_OFFSET + 8].copy_from_slice(&MXCSR_MASK.to_le_bytes());
@@ -81,6 +126,7 @@ fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result
         return Err(FaultKind::GeneralProtection);
     }
     core.cpu.set(Reg::MXCSR, mxcsr as u64);
+    environment::restore_fxsave(&mut core.cpu, &area[..XMM_OFFSET]);
     for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact(16).enumerate() {
         let mut bytes = [0u8; 16];
         bytes.copy_from_slice(chunk);

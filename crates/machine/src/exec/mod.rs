@@ -1,5 +1,6 @@
 //! The reference executor, and what it shares with the fast one.
 
+mod environment;
 mod helpers;
 pub mod reference;
 mod strings;

@@ -6,9 +6,11 @@ use crate::fault::FaultKind;
 use crate::observer::Observer;
 use crate::values;
 use crate::vector;
+use crate::x87::{self, Pair, Refusal};
 use crate::{AccessFault, Core, Cpu, Time, flags};
 use lift::vector::{VectorOperand, VectorResult};
-use lift::{Address, Op, Reg, Size, Trap, Value, VectorOp};
+use lift::x87::{CODES, FLAGS, IN_USE, X87Result};
+use lift::{Address, Op, Reg, Size, StringResult, Trap, Turn, Value, VectorOp, X87Op};
 
 /// Where control goes after an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +186,37 @@ fn execute<O: Observer>(
             core.cpu.set(dst, core.cpu.get(chosen) & size.mask());
         }
         Op::Vector { op, dst, a, b, imm } => vector_op(core, op, dst, a, b, imm)?,
+        Op::LoadExtended { dst, address } => {
+            let at = effective(&core.cpu, &address);
+            let mut bytes = [0; 10];
+            core.memory.read(at, &mut bytes).map_err(fault_kind)?;
+            if O::WATCHES {
+                cx.observer.load(at, 10);
+            }
+            core.cpu.set_pair(dst, extended(bytes) | u128::from(IN_USE) << 64);
+        }
+        Op::StoreExtended { src, address } => {
+            let at = effective(&core.cpu, &address);
+            let (low, high) = x87::stored(pair(core, src));
+            let mut bytes = [0; 10];
+            bytes[..8].copy_from_slice(&low.to_le_bytes());
+            bytes[8..].copy_from_slice(&high.to_le_bytes());
+            core.memory.write(at, &bytes).map_err(fault_kind)?;
+            if O::WATCHES {
+                cx.observer.store(at, 10);
+            }
+        }
+        Op::X87 { op, dst, a, b } => return x87_op(core, op, dst, a, b),
+        Op::Rotate { turn } => rotate(core, turn),
+        Op::CompareStrings { result, dst, a, b, a_length, b_length, imm } => {
+            let length = |reg: Reg| (reg != Reg::ZERO).then(|| core.cpu.get(reg));
+            let (a, b) = ((core.cpu.pair(a), length(a_length)), (core.cpu.pair(b), length(b_length)));
+            let value = vector::strings::compare(result, a, b, imm);
+            match result {
+                StringResult::Mask => core.cpu.set_pair(dst, value),
+                StringResult::Index | StringResult::Flags => core.cpu.set(dst, value as u64),
+            }
+        }
         Op::String { kind, size, repeat, segment, narrow } => {
             let instruction = strings::Instruction { kind, size, repeat, segment, narrow };
             let before = O::WATCHES.then(|| strings::Ends::of(core, instruction));
@@ -318,6 +351,63 @@ fn vector_op(core: &mut Core, op: VectorOp, dst: Reg, a: Reg, b: Reg, imm: u8) -
         VectorResult::Vector => core.cpu.set_pair(dst, result),
     }
     Ok(())
+}
+
+/// Ten bytes as the low part of a pair of slots.
+pub fn extended(bytes: [u8; 10]) -> u128 {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte))
+}
+
+fn pair(core: &Core, reg: Reg) -> Pair {
+    Pair { low: core.cpu.get(reg), high: core.cpu.get(reg.high_half()) }
+}
+
+fn x87_op(core: &mut Core, op: X87Op, dst: Reg, a: Reg, b: Reg) -> Result<Flow, FaultKind> {
+    let control = core.cpu.get(Reg::X87_CONTROL) as u16;
+    let mut status = (core.cpu.get(Reg::X87_FLAGS) | core.cpu.get(Reg::X87_CODES)) as u16;
+    if op == X87Op::StatusWord {
+        let word = x87::status_word(status, control, core.cpu.get(Reg::X87_TOP));
+        core.cpu.set(dst, word.into());
+        return Ok(Flow::Next);
+    }
+    let result =
+        x87::execute(op, pair(core, a), (b != Reg::ZERO).then(|| pair(core, b)), control, &mut status);
+    // An unmasked exception leaves its flag behind.
+    if op.tells() || result == Err(Refusal::Exception) {
+        core.cpu.set(Reg::X87_FLAGS, u64::from(status) & FLAGS);
+        core.cpu.set(Reg::X87_CODES, u64::from(status) & CODES);
+    }
+    let Pair { low, high } = match result {
+        Ok(pair) => pair,
+        Err(Refusal::Exception) => return Err(FaultKind::FloatException),
+        Err(Refusal::OutOfRange) => return Ok(Flow::Unsupported),
+    };
+    match op.result() {
+        X87Result::None => {}
+        X87Result::Slot => core.cpu.set(dst, low),
+        X87Result::Register | X87Result::Number(_) => {
+            core.cpu.set(dst, low);
+            core.cpu.set(dst.high_half(), high);
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// Moves the registers of the x87 unit by one place.
+pub fn rotate(core: &mut Core, turn: Turn) {
+    let first = Reg::st(0).index();
+    let registers = &mut core.cpu.regs[first..first + 16];
+    let top = match turn {
+        Turn::Push => {
+            registers.rotate_right(2);
+            core.cpu.get(Reg::X87_TOP).wrapping_sub(1)
+        }
+        Turn::Pop => {
+            registers.rotate_left(2);
+            core.cpu.get(Reg::X87_TOP).wrapping_add(1)
+        }
+    };
+    core.cpu.set(Reg::X87_TOP, top & 7);
 }
 
 fn vector_operand(core: &Core, operand: VectorOperand, reg: Reg) -> u128 {

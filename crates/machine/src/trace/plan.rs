@@ -34,6 +34,8 @@ impl Plan {
             | Op::Store { address, .. }
             | Op::LoadVector { address, .. }
             | Op::StoreVector { address, .. }
+            | Op::LoadExtended { address, .. }
+            | Op::StoreExtended { address, .. }
             | Op::Helper { address, .. } => {
                 let words = if self.last == Some(address) { Words::Same } else { Words::Address(address) };
                 self.last = Some(address);

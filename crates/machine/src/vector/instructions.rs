@@ -1,11 +1,12 @@
 //! Which instruction of the host computes which float function.
 
-use super::FloatCall;
 use super::float::{Instruction, execute, instruction, shape};
 use super::mxcsr::DEFAULT;
+use super::permute::every_other;
 use super::unmasked::{Computation, Function};
+use super::{FloatCall, round};
 use lift::vector::FloatWidth::{self, F32, F64};
-use lift::vector::{Conversion, FloatFunction, IntegerWidth, Predicate};
+use lift::vector::{Conversion, FloatFunction, IntegerWidth, PairFunction, Predicate};
 use std::arch::asm;
 
 /// For instructions whose result cannot be too large or too small.
@@ -61,6 +62,43 @@ pub fn arithmetic(function: FloatFunction, width: FloatWidth, packed: bool) -> F
         FloatFunction::Compare(Predicate::NotLess) => compare!("5"),
         FloatFunction::Compare(Predicate::NotLessOrEqual) => compare!("6"),
         FloatFunction::Compare(Predicate::Ordered) => compare!("7"),
+        FloatFunction::Round { to, quiet } => round::function_for(to, quiet, width, packed),
+        FloatFunction::SubAdd => sub_add(width),
+    }
+}
+
+/// A sum with every other lane of `b` negated, which is exact. A NaN keeps its sign, as in a difference.
+fn sub_add(width: FloatWidth) -> FloatCall {
+    match width {
+        F32 => |a, b, mxcsr| {
+            let negated = [0, 2].into_iter().fold(b, |b, n| {
+                let is_nan = f32::from_bits((b >> (32 * n)) as u32).is_nan();
+                if is_nan { b } else { b ^ 1 << (32 * n + 31) }
+            });
+            arithmetic(FloatFunction::Add, F32, true)(a, negated, mxcsr)
+        },
+        F64 => |a, b, mxcsr| {
+            let negated = if f64::from_bits(b as u64).is_nan() { b } else { b ^ 1 << 63 };
+            arithmetic(FloatFunction::Add, F64, true)(a, negated, mxcsr)
+        },
+    }
+}
+
+/// Neighbouring lanes are those with even numbers and those with odd ones, side by side.
+pub fn pairs(function: PairFunction, width: FloatWidth) -> FloatCall {
+    macro_rules! pairs {
+        ($lane:ty, $function:expr, $width:expr) => {
+            |a, b, mxcsr| {
+                let (even, odd) = (every_other::<$lane>(0, a, b), every_other::<$lane>(1, a, b));
+                arithmetic($function, $width, true)(even, odd, mxcsr)
+            }
+        };
+    }
+    match (function, width) {
+        (PairFunction::Add, F32) => pairs!(u32, FloatFunction::Add, F32),
+        (PairFunction::Add, F64) => pairs!(u64, FloatFunction::Add, F64),
+        (PairFunction::Sub, F32) => pairs!(u32, FloatFunction::Sub, F32),
+        (PairFunction::Sub, F64) => pairs!(u64, FloatFunction::Sub, F64),
     }
 }
 

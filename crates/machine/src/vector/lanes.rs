@@ -1,6 +1,7 @@
 //! Integer functions on lanes, written so that the compiler turns each into the few vector
 //! instructions that it is.
 
+use lift::flags::{CF, ZF};
 use lift::vector::PackFrom;
 use lift::vector::Signedness::{self, Signed, Unsigned};
 
@@ -23,6 +24,14 @@ pub trait Lane: Copy + PartialEq + Ord {
     fn average(self, b: Self) -> Self;
     fn multiply_low(self, b: Self) -> Self;
     fn multiply_high(self, b: Self, signedness: Signedness) -> Self;
+    /// The high half of the signed doubled product, rounded.
+    fn multiply_rounded(self, b: Self) -> Self;
+    /// The negative, of a signed lane.
+    fn negative(self) -> Self;
+    /// Extended to 64 bits.
+    fn extended(self, signedness: Signedness) -> u64;
+    /// The low bits.
+    fn low(value: u64) -> Self;
     /// Shifts by less than [`Lane::BITS`].
     fn left(self, count: u32) -> Self;
     fn right(self, count: u32) -> Self;
@@ -107,6 +116,30 @@ macro_rules! lane {
                     }
                     Unsigned => ((self as $double * b as $double) >> Self::BITS) as $unsigned,
                 }
+            }
+
+            #[inline(always)]
+            fn multiply_rounded(self, b: Self) -> Self {
+                let product = self as $signed as $signed_double * b as $signed as $signed_double;
+                (((product >> (Self::BITS - 2)) + 1) >> 1) as $unsigned
+            }
+
+            #[inline(always)]
+            fn negative(self) -> Self {
+                self.wrapping_neg()
+            }
+
+            #[inline(always)]
+            fn extended(self, signedness: Signedness) -> u64 {
+                match signedness {
+                    Signed => self as $signed as i64 as u64,
+                    Unsigned => self as u64,
+                }
+            }
+
+            #[inline(always)]
+            fn low(value: u64) -> Self {
+                value as $unsigned
             }
 
             #[inline(always)]
@@ -229,4 +262,72 @@ pub fn sign_mask<L: Lane>(b: u128) -> u128 {
     let lanes = L::split(b);
     let signs = lanes.as_ref().iter().enumerate();
     signs.fold(0, |mask: u32, (n, lane)| mask | u32::from(lane.signed() < L::ZERO.signed()) << n).into()
+}
+
+/// `a`, its negative, or zero, by the sign of `b`.
+#[inline(always)]
+pub fn sign<L: Lane>(a: L, b: L) -> L {
+    match b.signed().cmp(&L::ZERO.signed()) {
+        std::cmp::Ordering::Less => a.negative(),
+        std::cmp::Ordering::Equal => L::ZERO,
+        std::cmp::Ordering::Greater => a,
+    }
+}
+
+/// pabsb and its kin.
+#[inline(always)]
+pub fn absolute<L: Lane>(b: u128) -> u128 {
+    map::<L>(b, |lane| if lane.signed() < L::ZERO.signed() { lane.negative() } else { lane })
+}
+
+/// pmuldq
+#[inline]
+pub fn multiply_even_signed(a: u128, b: u128) -> u128 {
+    zip::<u64>(a, b, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64)
+}
+
+/// pmaddubsw
+#[inline]
+pub fn multiply_add_bytes(a: u128, b: u128) -> u128 {
+    zip::<u16>(a, b, |a, b| {
+        let [a, b] = [a, b].map(u16::to_le_bytes);
+        let product = |n: usize| i32::from(a[n]) * i32::from(b[n] as i8);
+        (product(0) + product(1)).clamp(i16::MIN.into(), i16::MAX.into()) as u16
+    })
+}
+
+/// mpsadbw
+#[inline]
+pub fn sliding_differences(a: u128, b: u128, imm: u8) -> u128 {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    let (first, chosen) = (usize::from(imm >> 2 & 1) * 4, usize::from(imm & 3) * 4);
+    u16::join(std::array::from_fn(|n| {
+        (0..4).map(|byte| u16::from(a[first + n + byte].abs_diff(b[chosen + byte]))).sum()
+    }))
+}
+
+/// phminposuw
+#[inline]
+pub fn minimum_position(b: u128) -> u128 {
+    let lanes = u16::split(b);
+    let least = (0u16..).zip(lanes).min_by_key(|&(n, lane)| (lane, n));
+    least.map_or(0, |(n, lane)| u128::from(lane) | u128::from(n) << 16)
+}
+
+/// ptest
+#[inline]
+pub fn test_bits(a: u128, b: u128) -> u128 {
+    let (zero, carry) = (a & b == 0, !a & b == 0);
+    u128::from(if zero { ZF } else { 0 } | if carry { CF } else { 0 })
+}
+
+/// crc32: the checksum of Castagnoli, bits in reverse order.
+#[inline]
+pub fn checksum(a: u128, b: u128, bytes: usize) -> u128 {
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+    let data = b.to_le_bytes();
+    let crc = data.iter().take(bytes).fold(a as u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 != 0 { POLYNOMIAL } else { 0 })
+    });
+    u128::from(crc)
 }

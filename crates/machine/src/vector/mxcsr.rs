@@ -4,11 +4,13 @@
 pub const BEFORE_COMPUTING: u32 = 0x07;
 /// All six exception flags; overflow, underflow and inexact are found after computing.
 pub const EXCEPTIONS: u32 = 0x3f;
+pub const INVALID: u32 = 0x01;
 pub const OVERFLOW: u32 = 0x08;
 pub const UNDERFLOW: u32 = 0x10;
 pub const INEXACT: u32 = 0x20;
 /// The exception masks are in the order of the flags.
 pub const MASKS: u32 = EXCEPTIONS << MASK_SHIFT;
+pub const DENORMALS_ARE_ZERO: u32 = 1 << 6;
 pub const FLUSH_TO_ZERO: u32 = 1 << 15;
 /// Masks, rounding, and how denormals are treated.
 pub const CONTROL: u32 = 0xffc0;

@@ -1,7 +1,7 @@
 //! Functions that only move lanes about.
 
 use super::lanes::Lane;
-use lift::vector::Half;
+use lift::vector::{Half, Signedness};
 
 /// The lanes of one half of `a` and `b` in turns.
 #[inline(always)]
@@ -63,6 +63,60 @@ pub fn shuffle_words(half: Half, b: u128, imm: u8) -> u128 {
 pub fn shuffle_pair_of_qwords(a: u128, b: u128, imm: u8) -> u128 {
     let (a, b) = (u64::split(a), u64::split(b));
     u64::join([a[usize::from(imm & 1)], b[usize::from(imm >> 1 & 1)]])
+}
+
+/// The lanes of `a` and then `b` that have even numbers, or odd ones for `first` 1.
+#[inline(always)]
+pub fn every_other<L: Lane>(first: usize, a: u128, b: u128) -> u128 {
+    let (a, b) = (L::split(a), L::split(b));
+    let both = a.as_ref().iter().chain(b.as_ref());
+    let mut result = L::split(0);
+    for (lane, source) in result.as_mut().iter_mut().zip(both.skip(first).step_by(2)) {
+        *lane = *source;
+    }
+    L::join(result)
+}
+
+/// pshufb
+#[inline]
+pub fn shuffle_bytes(a: u128, b: u128) -> u128 {
+    let a = a.to_le_bytes();
+    let picked = |control: u8| if control & 0x80 != 0 { 0 } else { a[usize::from(control & 15)] };
+    u128::from_le_bytes(b.to_le_bytes().map(picked))
+}
+
+/// palignr
+#[inline]
+pub fn align(a: u128, b: u128, imm: u8) -> u128 {
+    let bits = u32::from(imm) * 8;
+    match imm {
+        0 => b,
+        1..16 => b >> bits | a << (128 - bits),
+        16..32 => a >> (bits - 128),
+        _ => 0,
+    }
+}
+
+/// pblendw and its kin.
+#[inline(always)]
+pub fn blend<L: Lane>(a: u128, b: u128, imm: u8) -> u128 {
+    let (mut a, b) = (L::split(a), L::split(b));
+    for (n, (lane, other)) in a.as_mut().iter_mut().zip(b.as_ref()).enumerate() {
+        if imm >> (n % 8) & 1 != 0 {
+            *lane = *other;
+        }
+    }
+    L::join(a)
+}
+
+/// pmovsxbw and its kin.
+#[inline(always)]
+pub fn widen<From: Lane, To: Lane>(b: u128, signedness: Signedness) -> u128 {
+    let (b, mut result) = (From::split(b), To::split(0));
+    for (lane, source) in result.as_mut().iter_mut().zip(b.as_ref()) {
+        *lane = To::low(source.extended(signedness));
+    }
+    To::join(result)
 }
 
 /// The n-th two-bit field of `imm`.

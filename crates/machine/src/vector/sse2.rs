@@ -54,7 +54,7 @@ pub fn function_for(op: VectorOp) -> Option<PureCall> {
             _ => return None,
         },
         VectorOp::Shift(function, size, count) => return shift(function, size, count),
-        VectorOp::MultiplyEven => binary!(_mm_mul_epu32),
+        VectorOp::MultiplyEven(Unsigned) => binary!(_mm_mul_epu32),
         VectorOp::MultiplyAddPairs => binary!(_mm_madd_epi16),
         VectorOp::SumDifferences => binary!(_mm_sad_epu8),
         VectorOp::Unpack(half, size) => match (half, size) {

@@ -30,7 +30,10 @@ fn expected(op: VectorOp, observed: &Observed) -> u128 {
 }
 
 fn to_general(op: VectorOp) -> bool {
-    matches!(op, VectorOp::SignMask(_) | VectorOp::Convert(Conversion::ScalarToInteger { .. }))
+    matches!(
+        op,
+        VectorOp::SignMask(_) | VectorOp::Checksum(_) | VectorOp::Convert(Conversion::ScalarToInteger { .. })
+    )
 }
 
 fn check(processor: &Processor, op: VectorOp, (a, b, imm): (u128, u128, u8), mxcsr: u32) {
@@ -268,7 +271,15 @@ fn bytes(mask: u16) -> u128 {
 fn a_byte_that_was_only_moved_depends_on_where_it_came_from_alone() {
     let mut random = Random::new(9);
     for op in VectorOp::all() {
-        if !matches!(op, VectorOp::Shuffle(_) | VectorOp::Unpack(..) | VectorOp::ShiftBytes(_)) {
+        let moves = matches!(
+            op,
+            VectorOp::Shuffle(_)
+                | VectorOp::Unpack(..)
+                | VectorOp::ShiftBytes(_)
+                | VectorOp::Align
+                | VectorOp::Blend(_)
+        );
+        if !moves {
             continue;
         }
         for imm in 0..=255 {
@@ -298,7 +309,8 @@ fn every_instruction_is_lifted_to_the_function_that_it_applies() {
         };
         let mut ops = Vec::new();
         lift::lift(&instruction, &mut ops);
-        let integer_source = matches!(op, VectorOp::Convert(Conversion::IntegerToScalar { .. }));
+        let integer_source =
+            matches!(op, VectorOp::Checksum(_) | VectorOp::Convert(Conversion::IntegerToScalar { .. }));
         let source = if integer_source { Reg::RCX } else { Reg::xmm(1) };
         let first = if to_general(op) { Reg::RAX } else { Reg::xmm(0) };
         let slot = |operand, reg| if operand == VectorOperand::None { Reg::ZERO } else { reg };

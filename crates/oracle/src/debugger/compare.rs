@@ -22,6 +22,8 @@
 //!   all of them as optimised out. We list those of the blocks around the instruction.
 //! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
 //! - [`NO_VARIANT`]: when a Rust enum holds no variant, because it is not initialised yet, gdb gives up on the whole variable.
+//! - [`TOO_LARGE`]: a slice of Rust whose length is not set yet may be said to have more elements than can be read. gdb tells how many bytes
+//!   that would be.
 //! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
 //!   We are asked about the type alone.
 
@@ -49,6 +51,8 @@ const OPTIMISED_OUT: &str = "<optimized out>";
 const HASH: &str = "gdb shows the hash of a crate";
 const NO_VARIANT: &str = "an enum holds none of its variants";
 const NO_VARIANT_TEXT: &str = "<error reading variable: Could not find active enum variant>";
+const TOO_LARGE: &str = "gdb words differently what is too large";
+const TOO_LARGE_TEXT: &str = "<too large to be shown>";
 const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
 const VARIABLE_LENGTH_TEXT: &str = "variable length]";
 
@@ -262,6 +266,12 @@ impl Comparison<'_> {
         };
         if theirs.printed == NO_VARIANT_TEXT && ours.printed.ends_with(" {<unknown variant>}") {
             self.report.normalised(NO_VARIANT);
+            return;
+        }
+        if theirs.printed.ends_with("which is more than max-value-size>")
+            && ours.printed.ends_with(TOO_LARGE_TEXT)
+        {
+            self.report.normalised(TOO_LARGE);
             return;
         }
         if self.has_left && theirs.printed == OPTIMISED_OUT && ours.printed != OPTIMISED_OUT {

@@ -80,13 +80,29 @@ fn compare_floats(exempt: &Exemptions, native: &FloatState, machine: &FloatState
             let _ = writeln!(text, "  xmm{number:<6} processor {native:#034x}  machine {machine:#034x}");
         }
     }
+    for number in 0..8 {
+        let [native, machine] = [native, machine].map(|float| float.stack[number] & (u128::MAX >> 48));
+        if native != machine && !exempt.x87_is_good(number, native, machine) {
+            let _ = writeln!(text, "  st{number:<7} processor {native:#022x}  machine {machine:#022x}");
+        }
+    }
+    let words = [
+        ("control", native.control, machine.control, 0),
+        ("status", native.status, machine.status, exempt.x87_status),
+        ("tags", native.tags, machine.tags, 0),
+    ];
+    for (name, native, machine, exempt) in words {
+        if (native ^ machine) & !exempt != 0 {
+            line(text, name, native.into(), machine.into());
+        }
+    }
     if native.mxcsr != machine.mxcsr {
         line(text, "mxcsr", u64::from(native.mxcsr), u64::from(machine.mxcsr));
     }
 }
 
 fn compare_memory(exempt: &Exemptions, native: &Outcome, machine: &Outcome, text: &mut String) {
-    if native.changes == machine.changes || exempt.memory.contains(&0) {
+    if native.changes == machine.changes || exempt.is_exempt(0) {
         return;
     }
     let chunks = native.changes.chunks().iter().chain(machine.changes.chunks());
@@ -121,7 +137,7 @@ fn chunks_agree(
     machine: Option<[u8; CHUNK]>,
 ) -> bool {
     let (Some(native), Some(machine)) = (native, machine) else { return native == machine };
-    (address..).zip(native.iter().zip(&machine)).all(|(at, (a, b))| a == b || exempt.memory.contains(&at))
+    (address..).zip(native.iter().zip(&machine)).all(|(at, (a, b))| a == b || exempt.is_exempt(at))
 }
 
 fn fault_line(text: &mut String, name: &str, native: Option<Fault>, machine: Option<Fault>) {

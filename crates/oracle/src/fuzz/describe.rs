@@ -1,9 +1,10 @@
 //! Cases in words, for the person who has to find out what is wrong.
 
 use super::compare::{GENERAL_NAMES, flag_names};
+use super::forms::is_x87;
 use super::layout::address_of;
 use super::native::NativeError;
-use super::state::Case;
+use super::state::{Case, FloatState};
 use iced_x86::{Formatter, Instruction, IntelFormatter, UsedRegister};
 use std::fmt::Write;
 
@@ -44,6 +45,13 @@ pub fn case(group: &str, seed: u64, case: &Case, difference: &str) -> String {
                 writeln!(text, "            xmm{number} = {:#034x}", input.float.xmm[number])
             }
         };
+    }
+    if case.steps.iter().any(|step| is_x87(step.instruction.code())) {
+        let FloatState { control, status, tags, stack, .. } = &input.float;
+        let _ = writeln!(text, "            x87 control {control:#x}, status {status:#x}, tags {tags:#x}");
+        for (number, register) in stack.iter().enumerate() {
+            let _ = writeln!(text, "            st{number} = {register:#022x}");
+        }
     }
     for (offset, bytes) in case.patches.iter() {
         let bytes: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

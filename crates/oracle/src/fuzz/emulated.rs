@@ -5,7 +5,7 @@ use super::layout::{
     READ_ONLY, WRITABLE_BYTES, address_of,
 };
 use super::native::write_code;
-use super::state::{CHUNK, Case, Changes, Fault, FaultKind, Outcome, State};
+use super::state::{CHUNK, Case, Changes, Fault, FaultKind, FloatState, Outcome, State};
 use lift::Reg;
 use machine::{
     Access, AccessFault, Backing, Cause, Cpu, Machine, Memory, Observer, Permissions, Region, Stop, Time,
@@ -166,8 +166,18 @@ fn set_registers(cpu: &mut Cpu, state: &State) {
         cpu.set_xmm(number, value);
     }
     cpu.set(Reg::MXCSR, u64::from(state.float.mxcsr));
+    set_x87(cpu, &state.float);
     cpu.set_rflags(state.rflags);
     cpu.rip = state.rip;
+}
+
+fn set_x87(cpu: &mut Cpu, float: &FloatState) {
+    cpu.set(Reg::X87_CONTROL, u64::from(float.control));
+    cpu.set_x87_status(float.status);
+    for (number, &value) in (0u8..).zip(&float.stack) {
+        let physical = (usize::from(float.status) >> 11 & 7) + usize::from(number);
+        cpu.set_extended(number, value, float.tags >> (physical % 8) & 1 != 0);
+    }
 }
 
 fn registers(cpu: &Cpu) -> State {
@@ -179,6 +189,12 @@ fn registers(cpu: &Cpu) -> State {
         *value = cpu.xmm(number);
     }
     state.float.mxcsr = cpu.get(Reg::MXCSR) as u32;
+    state.float.control = cpu.get(Reg::X87_CONTROL) as u16;
+    state.float.status = cpu.x87_status();
+    for (number, value) in (0u8..).zip(&mut state.float.stack) {
+        *value = cpu.extended(number);
+    }
+    state.float.tags = cpu.x87_tags().into();
     state.rflags = cpu.rflags();
     state.rip = cpu.rip;
     state

@@ -3,13 +3,17 @@
 use super::layout::{FS_BASE, GS_BASE, PAGE};
 use super::state::{Case, Fault, FaultKind, Outcome, State};
 use super::undefined::{ZF, shift_count};
-use iced_x86::{Code, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use iced_x86::{Code, Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register};
 use std::ops::Range;
 
 const RCX: usize = 1;
 const RSI: usize = 6;
 const RDI: usize = 7;
 const EVERYTHING: Range<u64> = 0..u64::MAX;
+/// Of the x87 status word.
+const C1: u16 = 1 << 9;
+/// In the last place, between two results of a transcendental function.
+const UNITS: u128 = 1;
 
 /// What need not agree after a case.
 pub struct Exemptions<'a> {
@@ -18,7 +22,9 @@ pub struct Exemptions<'a> {
     /// Bits of each general register.
     pub general: [u64; 16],
     /// Addresses.
-    pub memory: Range<u64>,
+    memory: Vec<Range<u64>>,
+    /// Bits of the x87 status word.
+    pub x87_status: u16,
     /// The instruction that faulted, or the last one.
     instruction: &'a Instruction,
     input: &'a State,
@@ -42,15 +48,16 @@ impl<'a> Exemptions<'a> {
     pub fn of(case: &'a Case, native: &Outcome) -> Exemptions<'a> {
         let step = case.step_at(native.state.rip).expect("a case has instructions");
         let instruction = &step.instruction;
-        let (general, memory, input) = ([0; 16], 0..0, &case.input);
+        let (general, memory, input) = ([0; 16], Vec::new(), &case.input);
         let flags = if native.fault.is_some() { step.undefined.0 } else { case.undefined.0 };
-        let mut exempt = Exemptions { flags, general, memory, instruction, input };
+        let mut exempt = Exemptions { flags, general, memory, x87_status: 0, instruction, input };
         exempt.narrow_string();
         if native.fault.is_some() {
             // The frame pointer may have been pushed or not when enter finds that its locals end
             // where nothing can be written.
-            if instruction.mnemonic() == Mnemonic::Enter {
-                exempt.memory = EVERYTHING;
+            // What there is of ten bytes in the first of two pages may have been written.
+            if instruction.mnemonic() == Mnemonic::Enter || is_ten_bytes(instruction) {
+                exempt.memory.push(EVERYTHING);
             }
         } else {
             exempt.result(native);
@@ -75,11 +82,37 @@ impl<'a> Exemptions<'a> {
             Fxsave | Fxsave64 => {
                 const MASK_OFFSET: u64 = 28;
                 if let Some(area) = self.memory_operand() {
-                    self.memory = area + MASK_OFFSET..area + MASK_OFFSET + 4;
+                    self.memory.push(area + MASK_OFFSET..area + MASK_OFFSET + 4);
                 }
             }
+            // Where the last x87 instruction and its operand were, and its opcode, is not kept: processors differ in
+            // when they tell it.
+            Fnstenv | Fnsave => {
+                if let Some(area) = self.memory_operand() {
+                    self.memory.push(area + 12..area + 28);
+                }
+            }
+            // How they round is not defined.
+            F2xm1 | Fsin | Fcos | Fsincos | Fptan | Fpatan | Fyl2x | Fyl2xp1 => self.x87_status = C1,
             _ => {}
         }
+    }
+
+    /// Whether the byte at this address need not agree; at 0, whether none has to.
+    pub fn is_exempt(&self, address: u64) -> bool {
+        self.memory.iter().any(|range| range.contains(&address))
+    }
+
+    /// The transcendental functions are the machine's own; processors have errors of up to about one unit in the last place, each its
+    /// own.
+    pub fn x87_is_good(&self, number: usize, native: u128, machine: u128) -> bool {
+        use Mnemonic::*;
+        let results = match self.instruction.mnemonic() {
+            F2xm1 | Fsin | Fcos | Fpatan | Fyl2x | Fyl2xp1 => 1,
+            Fsincos | Fptan => 2,
+            _ => 0,
+        };
+        number < results && units_apart(native, machine).is_some_and(|units| units <= UNITS)
     }
 
     fn destination(&mut self) {
@@ -87,7 +120,7 @@ impl<'a> Exemptions<'a> {
             OpKind::Register => {
                 self.general[self.instruction.op0_register().full_register().number()] = u64::MAX
             }
-            _ => self.memory = EVERYTHING,
+            _ => self.memory.push(EVERYTHING),
         }
     }
 
@@ -126,7 +159,8 @@ impl<'a> Exemptions<'a> {
             return true;
         }
         let (Some(native), Some(machine)) = (native, machine) else { return false };
-        // Either operand of a comparison may be read first; a masked move writes each byte on its own.
+        // Either operand of a comparison may be read first; a masked move writes each byte on its own, and ten bytes are read and
+        // written in parts.
         if matches!(
             self.instruction.code(),
             Code::Cmpsb_m8_m8
@@ -134,7 +168,8 @@ impl<'a> Exemptions<'a> {
                 | Code::Cmpsd_m32_m32
                 | Code::Cmpsq_m64_m64
                 | Code::Maskmovdqu_rDI_xmm_xmm
-        ) {
+        ) || is_ten_bytes(self.instruction)
+        {
             return true;
         }
         if (native.kind, machine.kind) != (FaultKind::PageFault, FaultKind::PageFault) {
@@ -144,6 +179,7 @@ impl<'a> Exemptions<'a> {
         match self.instruction.mnemonic() {
             // Some processors touch the last byte first, and read before they write.
             Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => apart < 512,
+            Fnstenv | Fldenv | Fnsave | Frstor => apart < 108,
             // The push and the end of the locals, whichever is tried first.
             Enter => true,
             // What is read, changed and written faults as a write on the processor, which knows
@@ -191,6 +227,18 @@ impl<'a> Exemptions<'a> {
             reciprocals_agree(value(native), value(machine), exact)
         })
     }
+}
+
+/// By how many units in the last place two x87 registers of the same sign differ.
+pub fn units_apart(a: u128, b: u128) -> Option<u128> {
+    // Numbers of one sign are in the order of their bits, but for the one that all numbers have that are not tiny.
+    let place = |value: u128| (value >> 64 & 0x7fff) << 63 | value & u128::from(u64::MAX >> 1);
+    (a >> 79 & 1 == b >> 79 & 1).then(|| place(a).abs_diff(place(b)))
+}
+
+/// Whether a number of 80 bits is loaded or stored.
+fn is_ten_bytes(instruction: &Instruction) -> bool {
+    matches!(instruction.memory_size(), MemorySize::Float80 | MemorySize::Bcd)
 }
 
 fn reciprocals_agree(native: f32, machine: f32, exact: Option<f64>) -> bool {

@@ -1,11 +1,11 @@
 //! The instruction forms that are fuzzed, by group.
 //!
-//! The decoder's own table of opcodes is the list: every form of the integer, SSE and SSE2 sets is
+//! The decoder's own table of opcodes is the list: every form of the integer, x87 and SSE sets up to SSE4.2 is
 //! in a group, or left out for a reason written here.
 
 use std::sync::LazyLock;
 
-use iced_x86::{Code, CpuidFeature, EncodingKind, Mnemonic, OpCodeOperandKind};
+use iced_x86::{Code, CpuidFeature, EncodingKind, MemorySize, Mnemonic, OpCodeOperandKind};
 
 /// The groups, under the names that `tests/ratchet.toml` uses.
 pub const GROUPS: &[&str] = &[
@@ -32,8 +32,19 @@ pub const GROUPS: &[&str] = &[
     "sse-convert",
     "sse-approximate",
     "sse2-integer",
+    "sse3",
+    "ssse3",
+    "sse4-move",
+    "sse4-integer",
+    "sse4-float",
+    "sse4-string",
     "mxcsr",
     "fxsave",
+    "x87-transfer",
+    "x87-arithmetic",
+    "x87-compare",
+    "x87-control",
+    "x87-transcendental",
     BLOCKS,
 ];
 
@@ -47,6 +58,11 @@ pub fn forms(group: &str) -> Vec<Code> {
         return Code::values().filter(|&code| is_straight(code)).collect();
     }
     Code::values().filter(|&code| place(code) == Ok(group)).collect()
+}
+
+/// Whether the form works on the x87 state.
+pub fn is_x87(code: Code) -> bool {
+    place(code).is_ok_and(|group| group.starts_with("x87") || group == "fxsave")
 }
 
 /// The forms of cmp and test.
@@ -88,6 +104,13 @@ fn is_straight(code: Code) -> bool {
             | "sse-shuffle"
             | "sse-logic"
             | "sse2-integer"
+            | "sse3"
+            | "ssse3"
+            | "sse4-move"
+            | "sse4-integer"
+            | "x87-transfer"
+            | "x87-arithmetic"
+            | "x87-compare"
             | "sse-float-scalar"
             | "sse-compare")
     );
@@ -113,7 +136,7 @@ pub fn place(code: Code) -> Result<&'static str, &'static str> {
         return Err("gives what the machine defines in its own way");
     }
     if !code.cpuid_features().iter().all(|&feature| baseline(feature)) {
-        return Err("needs an extension beyond SSE2, or the x87 unit");
+        return Err("needs an extension beyond SSE4.2");
     }
     if opcode.op_kinds().iter().any(|&kind| touches_mmx(kind)) {
         return Err("uses an MMX register");
@@ -131,6 +154,11 @@ fn baseline(feature: CpuidFeature) -> bool {
         BMI1 => return is_x86_feature_detected!("bmi1"),
         LZCNT => return is_x86_feature_detected!("lzcnt"),
         POPCNT => return is_x86_feature_detected!("popcnt"),
+        // What processors of the last fifteen years have.
+        SSE3 => return is_x86_feature_detected!("sse3"),
+        SSSE3 => return is_x86_feature_detected!("ssse3"),
+        SSE4_1 => return is_x86_feature_detected!("sse4.1"),
+        SSE4_2 => return is_x86_feature_detected!("sse4.2"),
         _ => {}
     }
     matches!(
@@ -152,6 +180,9 @@ fn baseline(feature: CpuidFeature) -> bool {
             | CET_IBT
             | CLFSH
             | SYSCALL
+            | FPU
+            | FPU287
+            | FPU387
     )
 }
 
@@ -186,7 +217,15 @@ fn left_out(code: Code) -> Option<&'static str> {
         Call | Jmp if opcode.op0_kind() == Kind::mem => Some("transfers to another segment"),
         Sysexit | Sysexitq | Sysret | Sysretq | Sysenter => Some("belongs to kernels"),
         Int1 => Some("raises a debug exception, which a debugger would own"),
-        Wait => Some("belongs to the x87 unit"),
+        Fstpnce => Some("is not documented"),
+        Wait => Some("waits for exceptions, which are raised at once here"),
+        Fclex | Finit | Fsave | Fstcw | Fstenv | Fstsw => Some("is two instructions: wait, and another one"),
+        Fneni | Fndisi | Feni | Fdisi | Fnsetpm | Fsetpm | Frstpm | Fstdw | Fstsg | Fnstdw | Fnstsg => {
+            Some("belongs to the first x87 units")
+        }
+        _ if matches!(opcode.memory_size(), MemorySize::FpuEnv14 | MemorySize::FpuState94) => {
+            Some("has the layout of 16-bit code")
+        }
         Clflush => Some("reports protection faults differently under hypervisors"),
         Ud0 | Ud1 => Some("differs among processors in whether the operand is read before the fault"),
         _ => None,
@@ -248,8 +287,33 @@ fn group(code: Code) -> Result<&'static str, &'static str> {
         | Pmullw | Pmuludq | Psadbw | Psllw | Pslld | Psllq | Psraw | Psrad | Psrlw | Psrld | Psrlq => {
             "sse2-integer"
         }
+        Addsubps | Addsubpd | Haddps | Haddpd | Hsubps | Hsubpd | Lddqu | Movddup | Movshdup | Movsldup => {
+            "sse3"
+        }
+        Pshufb | Phaddw | Phaddd | Phaddsw | Phsubw | Phsubd | Phsubsw | Pmaddubsw | Pmulhrsw | Psignb
+        | Psignw | Psignd | Pabsb | Pabsw | Pabsd | Palignr => "ssse3",
+        Pextrb | Pextrd | Pextrq | Pinsrb | Pinsrd | Pinsrq | Extractps | Insertps | Movntdqa | Pmovsxbw
+        | Pmovsxbd | Pmovsxbq | Pmovsxwd | Pmovsxwq | Pmovsxdq | Pmovzxbw | Pmovzxbd | Pmovzxbq
+        | Pmovzxwd | Pmovzxwq | Pmovzxdq | Pblendw | Blendps | Blendpd | Pblendvb | Blendvps | Blendvpd => {
+            "sse4-move"
+        }
+        Pcmpeqq | Pcmpgtq | Pminsb | Pminsd | Pminuw | Pminud | Pmaxsb | Pmaxsd | Pmaxuw | Pmaxud
+        | Pmulld | Pmuldq | Packusdw | Mpsadbw | Phminposuw | Ptest | Crc32 => "sse4-integer",
+        Roundss | Roundsd | Roundps | Roundpd | Dpps | Dppd => "sse4-float",
+        Pcmpistri | Pcmpistrm | Pcmpestri | Pcmpestri64 | Pcmpestrm | Pcmpestrm64 => "sse4-string",
         Ldmxcsr | Stmxcsr => "mxcsr",
         Fxsave | Fxsave64 | Fxrstor | Fxrstor64 => "fxsave",
+        Fld | Fild | Fbld | Fst | Fstp | Fist | Fistp | Fisttp | Fbstp | Fxch | Fcmovb | Fcmove | Fcmovbe
+        | Fcmovu | Fcmovnb | Fcmovne | Fcmovnbe | Fcmovnu | Fld1 | Fldl2t | Fldl2e | Fldpi | Fldlg2
+        | Fldln2 | Fldz => "x87-transfer",
+        Fadd | Fiadd | Faddp | Fsub | Fisub | Fsubp | Fsubr | Fisubr | Fsubrp | Fmul | Fimul | Fmulp
+        | Fdiv | Fidiv | Fdivp | Fdivr | Fidivr | Fdivrp | Fchs | Fabs | Fsqrt | Frndint | Fxtract
+        | Fscale | Fprem | Fprem1 => "x87-arithmetic",
+        Fcom | Ficom | Fcomp | Ficomp | Fcompp | Fucom | Fucomp | Fucompp | Fcomi | Fcomip | Fucomi
+        | Fucomip | Ftst | Fxam => "x87-compare",
+        Fnop | Fincstp | Fdecstp | Ffree | Ffreep | Fnclex | Fldcw | Fnstcw | Fnstsw | Fninit | Fnstenv
+        | Fldenv | Fnsave | Frstor => "x87-control",
+        F2xm1 | Fsin | Fcos | Fsincos | Fptan | Fpatan | Fyl2x | Fyl2xp1 => "x87-transcendental",
         _ => return Err("has no group"),
     })
 }

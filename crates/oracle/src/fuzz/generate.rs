@@ -1,11 +1,11 @@
 //! Random cases: a form of the group, operands, and a state in which it does something.
 
-use super::forms::{BLOCKS, comparisons, forms, jumps};
+use super::forms::{BLOCKS, comparisons, forms, is_x87, jumps};
 use super::layout::{IMAGE_BYTES, LOW, PAGE, entry, slot, writable_offset};
 use super::operands::{Draft, RSP};
 use super::random::{Lanes, Random};
 use super::shape::shape;
-use super::state::{Case, DEFAULT_MXCSR, Patches, State, Step};
+use super::state::{Case, DEFAULT_MXCSR, FloatState, Patches, State, Step};
 use super::undefined::Undefined;
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, MemorySize, Mnemonic,
@@ -243,7 +243,39 @@ fn random_state(random: &mut Random, code: Code) -> State {
         *register = random.vector(lanes);
     }
     state.float.mxcsr = random_mxcsr(random);
+    if is_x87(code) {
+        random_x87(random, &mut state.float);
+    }
     state
+}
+
+/// Numbers on the stack, mostly as many as an instruction needs, with every rounding and precision. Exceptions are masked.
+fn random_x87(random: &mut Random, float: &mut FloatState) {
+    float.control = random_x87_control(random);
+    let top = random.below(8) as u16;
+    let codes = random.word() as u16 & 0x4700;
+    let flags = if random.percent(50) { random.below(0x80) as u16 } else { 0 };
+    float.status = codes | top << 11 | flags;
+    let depth = random.below(9) as u32;
+    float.tags = match random.below(10) {
+        0 => random.below(256) as u16,
+        _ => (1u16 << depth) - 1,
+    };
+    // The mask is of physical registers, from the top on.
+    let tags = float.tags as u8;
+    float.tags = tags.rotate_left(top.into()).into();
+    for register in &mut float.stack {
+        *register = random.extended();
+    }
+}
+
+pub fn random_x87_control(random: &mut Random) -> u16 {
+    const DEFAULT: u16 = 0x37f;
+    if random.percent(60) {
+        return DEFAULT;
+    }
+    let precision = random.pick(&[0, 2, 3]) << 8;
+    DEFAULT & !0x300 | precision | (random.below(4) as u16) << 10
 }
 
 /// Every rounding mode, flush and denormal mode; mostly masked exceptions.
@@ -269,8 +301,11 @@ fn patch_target(draft: &mut Draft, patches: &mut Patches) {
     let Some(offset) = draft.target.and_then(|target| writable_offset(target, 16)) else { return };
     if draft.random.percent(70) {
         let lanes = lanes_of(draft.instruction.code()).unwrap_or(Lanes::Integers);
-        let value = draft.random.vector(lanes).to_le_bytes();
-        patches.add(offset, &value);
+        let value = match draft.instruction.code().op_code().memory_size() {
+            MemorySize::Float80 => draft.random.extended(),
+            _ => draft.random.vector(lanes),
+        };
+        patches.add(offset, &value.to_le_bytes());
     }
 }
 

@@ -25,6 +25,7 @@ mod state;
 mod undefined;
 
 use emulated::{Answer, Emulated, Executor};
+pub(crate) use exempt::units_apart;
 use generate::Generator;
 use layout::SLOTS;
 use native::{Native, NativeError};

@@ -62,6 +62,11 @@ impl<'a> Draft<'a> {
                 r32_reg | r32_rm | r32_opcode => self.random_register(place, Register::EAX),
                 r64_reg | r64_rm | r64_opcode => self.random_register(place, Register::RAX),
                 xmm_reg | xmm_rm => self.random_register(place, Register::XMM0),
+                st0 => self.set_register(place, Register::ST0),
+                sti_opcode => {
+                    let register = Register::ST0 + self.random.below(8) as u32;
+                    self.set_register(place, register);
+                }
                 al => self.set_register(place, Register::AL),
                 cl => self.set_register(place, Register::CL),
                 ax => self.set_register(place, Register::AX),

@@ -125,6 +125,41 @@ impl Random {
         sign | magnitude
     }
 
+    /// The 80 bits of an x87 register, chosen as [`Random::double`] does.
+    pub fn extended(&mut self) -> u128 {
+        const ONE: u64 = 16383;
+        const TOP: u64 = 1 << 63;
+        let sign = u128::from(self.below(2)) << 79;
+        let significand = match self.below(4) {
+            0 => TOP,
+            1 => TOP | (1u64 << self.below(63)).wrapping_sub(self.below(2)),
+            _ => TOP | self.word(),
+        };
+        let (exponent, significand) = match self.below(20) {
+            0 => (0, 0),
+            1 => (0x7fff, TOP),
+            2 => (0x7fff, significand | 1),
+            3 => (0x7fff, significand | 3 << 62),
+            // Denormals, and forms that only the first x87 units made.
+            4 => (0, significand >> self.between(1, 64)),
+            5 => (self.pick(&[0, 1, ONE, 0x7fff]), significand >> self.below(2) & !(self.below(2) << 63)),
+            6 => (self.between(1, 70), significand),
+            7 => (self.between(0x7fbf, 0x7fff), significand),
+            8 => (ONE + self.below(70), significand),
+            9 | 10 => {
+                let whole = self.below(1 << 20).max(1) << self.below(3);
+                let shift = whole.leading_zeros();
+                (ONE + 63 - u64::from(shift) - self.below(2), whole << shift)
+            }
+            // Near the edges of the other formats.
+            11 => (ONE - self.pick(&[127, 150, 1023, 1075]) + self.below(6), significand),
+            12 => (ONE + self.pick(&[14, 30, 62, 126, 1022]) + self.below(3), significand),
+            13 => (self.below(0x7fff), significand),
+            _ => (ONE - 30 + self.below(60), significand),
+        };
+        sign | u128::from(exponent) << 64 | u128::from(significand)
+    }
+
     /// A 128-bit value made of lanes of one kind.
     pub fn vector(&mut self, lanes: Lanes) -> u128 {
         match lanes {

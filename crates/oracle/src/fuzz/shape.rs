@@ -1,7 +1,7 @@
 //! Adjusts a random state to the instruction, so that its interesting cases are not a matter of
 //! luck: quotients that fit, comparisons that succeed, counts at the edges, returns that land.
 
-use super::generate::random_mxcsr;
+use super::generate::{random_mxcsr, random_x87_control};
 use super::layout::{HIGH, LOW, PAGE, READ_ONLY, writable_offset};
 use super::operands::{Draft, RSP};
 use super::state::{MAX_PATCHES, Patches};
@@ -49,13 +49,46 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
             patch(draft, patches, 0, &value.to_le_bytes());
         }
         Fxrstor | Fxrstor64 => {
-            // A plain x87 part: what the machine keeps of it is for another test.
             let mut head = [0; 32];
-            head[0] = 0x7f;
-            head[1] = 0x03;
+            head[..2].copy_from_slice(&random_x87_control(draft.random).to_le_bytes());
+            let status = draft.random.word() as u16 & 0x7f7f;
+            head[2..4].copy_from_slice(&status.to_le_bytes());
+            head[4] = draft.random.word() as u8;
             let value = random_mxcsr(draft.random);
             head[24..28].copy_from_slice(&value.to_le_bytes());
             patch(draft, patches, 0, &head);
+        }
+        Pcmpistri | Pcmpistrm | Pcmpestri | Pcmpestri64 | Pcmpestrm | Pcmpestrm64 => texts(draft, patches),
+        Fldcw => {
+            let noise = draft.random.word() as u16 & 0xe0c0;
+            let value = random_x87_control(draft.random) ^ noise;
+            patch(draft, patches, 0, &value.to_le_bytes());
+        }
+        Fldenv | Frstor => {
+            let mut environment = [0; 12];
+            let words = [random_x87_control(draft.random), draft.random.word() as u16 & 0x7f7f];
+            environment[..2].copy_from_slice(&words[0].to_le_bytes());
+            environment[4..6].copy_from_slice(&words[1].to_le_bytes());
+            let tags = draft.random.word() as u16;
+            environment[8..10].copy_from_slice(&tags.to_le_bytes());
+            patch(draft, patches, 0, &environment);
+        }
+        Fbld => {
+            // Digits; what anything else stands for is not defined.
+            let digits = (0..9).map(|_| draft.random.below(10) | draft.random.below(10) << 4);
+            let mut number = [0; 10];
+            number.iter_mut().zip(digits.collect::<Vec<_>>()).for_each(|(byte, two)| *byte = two as u8);
+            number[9] = draft.random.pick(&[0, 0x80]);
+            patch(draft, patches, 0, &number);
+        }
+        F2xm1 | Fyl2xp1 => small_top(draft),
+        Fsincos | Fptan => {
+            // From 2^63 on the top would stay where it is, which is not supported.
+            const FAR: u128 = 16383 + 63;
+            let top = &mut draft.state.float.stack[0];
+            if (FAR..0x7fff).contains(&(*top >> 64 & 0x7fff)) {
+                *top ^= 0x4000 << 64;
+            }
         }
         // int 0x80 is a system call; the gates of 3 and 4 are open to user code, which never goes there.
         Int if matches!(draft.instruction.immediate8(), 3 | 4 | 0x80) => {
@@ -77,6 +110,49 @@ pub fn shape(draft: &mut Draft, patches: &mut Patches) {
         }
         _ => {}
     }
+}
+
+/// Strings of few different characters, so that some match, and lengths near those of a register.
+fn texts(draft: &mut Draft, patches: &mut Patches) {
+    for register in [RAX, RDX] {
+        if draft.random.percent(85) {
+            let length = draft.random.below(40).wrapping_sub(20);
+            let noise = if draft.random.percent(20) { draft.random.word() << 32 } else { 0 };
+            draft.give(register, length ^ noise);
+        }
+    }
+    for number in 0..16 {
+        if draft.random.percent(80) {
+            draft.state.float.xmm[number] = text(draft);
+        }
+    }
+    let text = text(draft).to_le_bytes();
+    patch(draft, patches, 0, &text);
+}
+
+fn text(draft: &mut Draft) -> u128 {
+    let letters = draft.random.between(1, 5);
+    let zero = draft.random.percent(60);
+    (0..16).fold(0, |text, _| {
+        let ends = zero && draft.random.percent(7);
+        let letter =
+            draft.random.pick(&[0x41u8, 0x7f, 0xff, 0]).wrapping_add(draft.random.below(letters) as u8);
+        text << 8 | u128::from(if ends { 0 } else { letter })
+    })
+}
+
+/// A number between -0.29 and 0.29, for functions that have a result there only, or what is no number.
+fn small_top(draft: &mut Draft) {
+    const ONE: u128 = 16383;
+    let sign = u128::from(draft.random.below(2)) << 79;
+    let exponent = ONE - 2 - u128::from(draft.random.below(70));
+    let significand = u128::from(draft.random.word() >> 3 | 1 << 63);
+    let rest = draft.random.extended();
+    let is_number = !matches!(rest >> 64 & 0x7fff, 0 | 0x7fff);
+    draft.state.float.stack[0] = match is_number {
+        true => sign | exponent << 64 | significand & !(7 << 60),
+        false => rest,
+    };
 }
 
 fn is_by_one(draft: &Draft) -> bool {

@@ -16,6 +16,10 @@ const ARITHMETIC: u64 = lift::flags::ARITHMETIC;
 const DIRECTION: u64 = 1 << 10;
 /// The rounding mode.
 const ROUNDING: u32 = 3 << 13;
+const X87_ROUNDING: u16 = 3 << 10;
+/// In the x87 status word.
+const X87_FLAGS: u16 = 0x7f;
+const X87_CODES: u16 = 0x4700;
 
 /// What a case reads before it has written it, and what it writes.
 #[derive(Default)]
@@ -47,8 +51,9 @@ fn use_of(case: &Case) -> Use {
 /// Every slot that a state shows.
 fn shown() -> impl Iterator<Item = Reg> {
     let vectors = (0..16).flat_map(|n| [Reg::xmm(n), Reg::xmm(n).high_half()]);
-    let others = [Reg::FLAG_A, Reg::DIRECTION, Reg::MXCSR];
-    (0..16).map(Reg::general).chain(vectors).chain(others)
+    let x87 = (0..8).flat_map(|n| [Reg::st(n), Reg::st(n).high_half()]);
+    let others = [Reg::FLAG_A, Reg::DIRECTION, Reg::MXCSR, Reg::X87_CONTROL, Reg::X87_FLAGS, Reg::X87_CODES];
+    (0..16).map(Reg::general).chain(vectors).chain(x87).chain(others)
 }
 
 /// Changes what a slot holds; twice makes no change.
@@ -59,6 +64,13 @@ fn flip(state: &mut State, reg: Reg) {
         Reg::FLAG_A => state.rflags ^= ARITHMETIC,
         Reg::DIRECTION => state.rflags ^= DIRECTION,
         Reg::MXCSR => state.float.mxcsr ^= ROUNDING,
+        Reg::X87_CONTROL => state.float.control ^= X87_ROUNDING,
+        Reg::X87_FLAGS => state.float.status ^= X87_FLAGS,
+        Reg::X87_CODES => state.float.status ^= X87_CODES,
+        _ if reg.is_st() => {
+            let (number, half) = (usize::from(reg.0 - Reg::st(0).0) / 2, (reg.0 - Reg::st(0).0) % 2);
+            state.float.stack[number] ^= if half == 0 { u128::from(PATTERN) } else { 0x4081 << 64 };
+        }
         _ if reg.is_general() => state.general[reg.index()] ^= PATTERN,
         _ if reg.0.is_multiple_of(2) => state.float.xmm[vector] ^= u128::from(PATTERN),
         _ => state.float.xmm[vector] ^= u128::from(PATTERN) << 64,
@@ -72,6 +84,13 @@ fn shows(state: &State, reg: Reg) -> u64 {
         Reg::FLAG_A => state.rflags & ARITHMETIC,
         Reg::DIRECTION => state.rflags & DIRECTION,
         Reg::MXCSR => u64::from(state.float.mxcsr),
+        Reg::X87_CONTROL => u64::from(state.float.control),
+        Reg::X87_FLAGS => u64::from(state.float.status & X87_FLAGS),
+        Reg::X87_CODES => u64::from(state.float.status & X87_CODES),
+        _ if reg.is_st() => {
+            let (number, half) = ((reg.0 - Reg::st(0).0) / 2, (reg.0 - Reg::st(0).0) % 2);
+            (state.float.stack[usize::from(number)] >> (64 * half)) as u64
+        }
         _ if reg.is_general() => state.general[reg.index()],
         _ if reg.0.is_multiple_of(2) => state.float.xmm[vector] as u64,
         _ => (state.float.xmm[vector] >> 64) as u64,

@@ -48,15 +48,24 @@ impl Needs {
             }
             if sources.memory != 0 {
                 self.memory = true;
-                if let Op::Load { address, .. } | Op::LoadVector { address, .. } = op {
+                if let Op::Load { address, .. }
+                | Op::LoadVector { address, .. }
+                | Op::LoadExtended { address, .. } = op
+                {
                     self.add_address(address);
                 }
             }
         }
         // What was in memory before the case does not change here, so memory comes from the stores of the case.
-        if let (true, Op::Store { .. } | Op::StoreVector { .. } | Op::String { .. } | Op::Helper { .. }) =
-            (self.memory, op)
-        {
+        let stores = matches!(
+            op,
+            Op::Store { .. }
+                | Op::StoreVector { .. }
+                | Op::StoreExtended { .. }
+                | Op::String { .. }
+                | Op::Helper { .. }
+        );
+        if self.memory && stores {
             op.reads(|reg| self.slots[reg.index()] = WHOLE);
         }
     }
@@ -66,7 +75,14 @@ impl Needs {
 fn results() -> impl Iterator<Item = (Reg, u8)> {
     let vectors = (0..16).flat_map(|n| [Reg::xmm(n), Reg::xmm(n).high_half()]);
     let slots = (0..16).map(Reg::general).chain(vectors);
-    slots.flat_map(|reg| (0..8).map(move |byte| (reg, byte))).chain([(Reg::FLAG_KIND, 0)])
+    let whole = slots.flat_map(|reg| (0..8).map(move |byte| (reg, byte)));
+    // Of an x87 register, the ten bytes of the number.
+    let extended = (0..8).flat_map(|n| (0..10).map(move |byte| (n, byte)));
+    let extended = extended.map(|(n, byte)| match byte {
+        0..8 => (Reg::st(n), byte),
+        _ => (Reg::st(n).high_half(), byte - 8),
+    });
+    whole.chain(extended).chain([(Reg::FLAG_KIND, 0)])
 }
 
 fn needs_before(ops: &[Op], (reg, byte): (Reg, u8)) -> Needs {
@@ -84,6 +100,10 @@ fn byte_of(state: &State, (reg, byte): (Reg, u8)) -> u64 {
     let slot = match reg {
         Reg::FLAG_KIND => return state.rflags & lift::flags::ARITHMETIC,
         _ if reg.is_general() => state.general[reg.index()],
+        _ if reg.is_st() => {
+            let (number, half) = ((reg.0 - Reg::st(0).0) / 2, (reg.0 - Reg::st(0).0) % 2);
+            (state.float.stack[usize::from(number)] >> (64 * half)) as u64
+        }
         _ if reg.0.is_multiple_of(2) => state.float.xmm[vector] as u64,
         _ => (state.float.xmm[vector] >> 64) as u64,
     };
@@ -96,6 +116,10 @@ fn flip(state: &mut State, (reg, byte): (Reg, u8)) {
     match reg {
         Reg::FLAG_KIND => state.rflags ^= lift::flags::ARITHMETIC,
         _ if reg.is_general() => state.general[reg.index()] ^= pattern,
+        _ if reg.is_st() => {
+            let (number, half) = ((reg.0 - Reg::st(0).0) / 2, (reg.0 - Reg::st(0).0) % 2);
+            state.float.stack[usize::from(number)] ^= u128::from(pattern) << (64 * half);
+        }
         _ if reg.0.is_multiple_of(2) => state.float.xmm[vector] ^= u128::from(pattern),
         _ => state.float.xmm[vector] ^= u128::from(pattern) << 64,
     }

@@ -81,4 +81,10 @@ fn copy_registers(state: &State, cpu: &mut Cpu) {
     cpu.set(Reg::FS_BASE, state.fs_base);
     cpu.set(Reg::GS_BASE, state.gs_base);
     cpu.set(Reg::MXCSR, state.mxcsr.into());
+    cpu.set(Reg::X87_CONTROL, state.x87.control.into());
+    cpu.set_x87_status(state.x87.status);
+    for (number, &value) in (0u8..).zip(&state.x87.stack) {
+        let physical = (cpu.get(Reg::X87_TOP) + u64::from(number)) % 8;
+        cpu.set_extended(number, value, state.x87.tags >> physical & 1 != 0);
+    }
 }

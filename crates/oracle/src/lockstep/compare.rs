@@ -7,7 +7,8 @@ use machine::{Cpu, Machine, Memory, Observer, PAGE_SIZE, Permissions};
 
 use super::instruction::{self, Step};
 use super::native::Native;
-use super::state::{Difference, PROGRAM_FLAGS, State};
+use super::state::{Difference, PROGRAM_FLAGS, State, X87};
+use crate::fuzz::units_apart;
 
 /// Observes where the machine writes during one instruction.
 #[derive(Default)]
@@ -37,6 +38,12 @@ pub fn state(cpu: &Cpu) -> State {
         gs_base: cpu.get(Reg::GS_BASE),
         xmm: std::array::from_fn(|number| cpu.xmm(number as u8)),
         mxcsr: cpu.get(Reg::MXCSR) as u32,
+        x87: X87 {
+            control: cpu.get(Reg::X87_CONTROL) as u16,
+            status: cpu.x87_status(),
+            tags: cpu.x87_tags(),
+            stack: std::array::from_fn(|number| cpu.extended(number as u8)),
+        },
     }
 }
 
@@ -70,8 +77,23 @@ pub fn settle(machine: &mut Machine, native: &State, step: &Step) -> bool {
             cpu.set_xmm(number as u8, value);
         }
     }
+    let transcendental = step.transcendental_results();
+    if transcendental > 0 {
+        for number in 0..transcendental {
+            let (ours, theirs) = (cpu.extended(number), native.x87.stack[usize::from(number)]);
+            if units_apart(ours, theirs).is_some_and(|units| units <= UNITS) {
+                changed |= ours != theirs;
+                cpu.set_extended(number, theirs, cpu.is_in_use(number));
+            }
+        }
+        const C1: u16 = 1 << 9;
+        cpu.set_x87_status(cpu.x87_status() & !C1 | native.x87.status & C1);
+    }
     changed
 }
+
+/// In the last place, between two results of a transcendental function.
+const UNITS: u128 = 1;
 
 /// Two results of rcp or rsqrt, each with a relative error of at most 1.5·2⁻¹².
 fn approximately_equal(a: u128, b: u128) -> bool {
@@ -87,7 +109,11 @@ pub fn writes(memory: &Memory, native: &Native, writes: &Writes, step: &Step) ->
     let mut found = Vec::new();
     for &(address, length) in &writes.list {
         if step.is_fxsave() {
-            copy_mxcsr_mask(memory, native, address)?;
+            copy_range(memory, native, address + MASK_OFFSET, 4)?;
+            copy_range(memory, native, address + 6, 18)?;
+        }
+        if step.is_environment() {
+            copy_range(memory, native, address + 12, 16)?;
         }
         let mut ours = vec![0; length as usize];
         let mut theirs = ours.clone();
@@ -101,11 +127,13 @@ pub fn writes(memory: &Memory, native: &Native, writes: &Writes, step: &Step) ->
 }
 
 /// Which bits of MXCSR exist is, in an FXSAVE area, the host's own affair.
-fn copy_mxcsr_mask(memory: &Memory, native: &Native, area: u64) -> io::Result<()> {
-    const MASK_OFFSET: u64 = 28;
-    let mut mask = [0; 4];
-    memory.peek(area + MASK_OFFSET, &mut mask);
-    native.write(area + MASK_OFFSET, &mask)
+const MASK_OFFSET: u64 = 28;
+
+/// Where the last x87 instruction and its operand were, and which one it was, the machine does not know.
+fn copy_range(memory: &Memory, native: &Native, start: u64, length: usize) -> io::Result<()> {
+    let mut bytes = vec![0; length];
+    memory.peek(start, &mut bytes);
+    native.write(start, &bytes)
 }
 
 /// Every page that the machine ever wrote.

@@ -50,6 +50,23 @@ impl Step {
         matches!(self.instruction.mnemonic(), Mnemonic::Fxsave | Mnemonic::Fxsave64)
     }
 
+    /// fnstenv and fnsave.
+    pub fn is_environment(&self) -> bool {
+        use Mnemonic::{Fnsave, Fnstenv};
+        matches!(self.instruction.mnemonic(), Fnsave | Fnstenv)
+    }
+
+    /// How many registers, from the top of the stack on, are results of an x87 function that each processor approximates in
+    /// its own way.
+    pub fn transcendental_results(&self) -> u8 {
+        use Mnemonic::{F2xm1, Fcos, Fpatan, Fptan, Fsin, Fsincos, Fyl2x, Fyl2xp1};
+        match self.instruction.mnemonic() {
+            F2xm1 | Fsin | Fcos | Fpatan | Fyl2x | Fyl2xp1 => 1,
+            Fsincos | Fptan => 2,
+            _ => 0,
+        }
+    }
+
     pub fn is_bit_scan(&self) -> bool {
         matches!(self.instruction.mnemonic(), Mnemonic::Bsf | Mnemonic::Bsr)
     }

@@ -26,6 +26,18 @@ pub struct State {
     pub gs_base: u64,
     pub xmm: [u128; 16],
     pub mxcsr: u32,
+    pub x87: X87,
+}
+
+/// The registers of the x87 unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct X87 {
+    pub control: u16,
+    pub status: u16,
+    /// A bit for each physical register in use.
+    pub tags: u8,
+    /// From the top of the stack on.
+    pub stack: [u128; 8],
 }
 
 /// A register or a piece of memory on which the sides disagree.
@@ -52,6 +64,7 @@ impl State {
             gs_base: registers.gs_base,
             xmm: xmm(float),
             mxcsr: float.mxcsr,
+            x87: x87(float),
         }
     }
 
@@ -70,6 +83,9 @@ impl State {
         word("fs_base", machine.fs_base, native.fs_base);
         word("gs_base", machine.gs_base, native.gs_base);
         word("mxcsr", machine.mxcsr.into(), native.mxcsr.into());
+        word("x87 control word", machine.x87.control.into(), native.x87.control.into());
+        word("x87 status word", machine.x87.status.into(), native.x87.status.into());
+        word("x87 tags", machine.x87.tags.into(), native.x87.tags.into());
         if (machine.flags ^ native.flags) & !ignored_flags != 0 {
             found.push(difference(
                 "flags".to_owned(),
@@ -83,6 +99,15 @@ impl State {
                     format!("xmm{index}"),
                     format!("{machine:#034x}"),
                     format!("{native:#034x}"),
+                ));
+            }
+        }
+        for (index, (machine, native)) in machine.x87.stack.iter().zip(&native.x87.stack).enumerate() {
+            if machine != native {
+                found.push(difference(
+                    format!("st{index}"),
+                    format!("{machine:#022x}"),
+                    format!("{native:#022x}"),
                 ));
             }
         }
@@ -116,6 +141,15 @@ fn xmm(float: &user_fpregs_struct) -> [u128; 16] {
     values
 }
 
+fn x87(float: &user_fpregs_struct) -> X87 {
+    let mut stack = [0; 8];
+    for (value, words) in stack.iter_mut().zip(float.st_space.chunks_exact(4)) {
+        let whole = words.iter().rev().fold(0, |value, &word| value << 32 | u128::from(word));
+        *value = whole & (u128::MAX >> 48);
+    }
+    X87 { control: float.cwd, status: float.swd, tags: float.ftw as u8, stack }
+}
+
 fn difference(what: String, machine: String, native: String) -> Difference {
     Difference { what, machine, native }
 }
@@ -143,7 +177,16 @@ mod tests {
     use super::*;
 
     fn zero() -> State {
-        State { general: [0; 16], rip: 0, flags: 0, fs_base: 0, gs_base: 0, xmm: [0; 16], mxcsr: 0 }
+        State {
+            general: [0; 16],
+            rip: 0,
+            flags: 0,
+            fs_base: 0,
+            gs_base: 0,
+            xmm: [0; 16],
+            mxcsr: 0,
+            x87: X87::default(),
+        }
     }
 
     #[test]
@@ -156,7 +199,8 @@ mod tests {
         other.gs_base = 1;
         other.xmm = [1 << 127; 16];
         other.mxcsr = 1;
-        assert_eq!(State::differences(&zero(), &other, 0).len(), 16 + 1 + 1 + 2 + 16 + 1);
+        other.x87 = X87 { control: 1, status: 1, tags: 1, stack: [1 << 79; 8] };
+        assert_eq!(State::differences(&zero(), &other, 0).len(), 16 + 1 + 1 + 2 + 16 + 1 + 3 + 8);
         assert_eq!(State::differences(&zero(), &zero(), 0), []);
     }
 

@@ -129,7 +129,9 @@ fn constant(op: &Op, is_movable: bool) -> Option<u64> {
         | Op::Load { address, .. }
         | Op::Store { address, .. }
         | Op::LoadVector { address, .. }
-        | Op::StoreVector { address, .. } => {
+        | Op::StoreVector { address, .. }
+        | Op::LoadExtended { address, .. }
+        | Op::StoreExtended { address, .. } => {
             let is_alone = address.base == Reg::ZERO && address.index == Reg::ZERO;
             (is_alone || !is_movable).then_some(address.displacement as u64)
         }

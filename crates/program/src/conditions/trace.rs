@@ -126,6 +126,7 @@ impl Tracer {
                 op,
                 Op::Store { .. }
                     | Op::StoreVector { .. }
+                    | Op::StoreExtended { .. }
                     | Op::Call { .. }
                     | Op::Syscall
                     | Op::String { .. }
@@ -230,13 +231,17 @@ impl Tracer {
             | Op::Carry { .. }
             | Op::Divide { .. }
             | Op::LoadVector { .. }
+            | Op::CompareStrings { .. }
+            | Op::LoadExtended { .. }
+            | Op::X87 { .. }
+            | Op::Rotate { .. }
             | Op::Helper { .. }
             | Op::Syscall => self.forget_written(op),
             Op::Return { .. } => {
                 // Whatever is returned is read by the caller.
                 self.read(Reg::RAX);
             }
-            Op::StoreVector { .. } | Op::CheckMxcsr { .. } | Op::Trap(_) => {}
+            Op::StoreVector { .. } | Op::StoreExtended { .. } | Op::CheckMxcsr { .. } | Op::Trap(_) => {}
         }
     }
 

@@ -9,7 +9,8 @@ use lift::{Address, Decoded, Op, Reg, Value};
 use machine::{Pass, Plan, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
-use super::pending::{NumberMap, slot_bit};
+use super::pending::NumberMap;
+use super::slot_set::{SlotSet, slot_bit};
 use super::stretch::{Stretch, stretches};
 use super::transfer;
 use crate::flow::{Flow, FunctionFlow};
@@ -51,9 +52,9 @@ pub struct BlockCode {
     pub begin: Position,
     pub end: Position,
     /// Slots that some instruction reads.
-    pub reads: u64,
+    pub reads: SlotSet,
     /// Slots that some instruction writes.
-    pub writes: u64,
+    pub writes: SlotSet,
     /// Whether some instruction accesses memory.
     pub accesses: bool,
     /// Whether some instruction writes memory.
@@ -76,9 +77,9 @@ pub struct BlockCode {
 pub struct InstructionCode {
     pub at: Position,
     /// Slots that it reads.
-    pub reads: u64,
+    pub reads: SlotSet,
     /// Slots that it writes.
-    pub writes: u64,
+    pub writes: SlotSet,
     /// Where its words are among those of the block, and how many.
     pub first_word: u16,
     pub words: u8,
@@ -402,7 +403,7 @@ fn ending_of(op: &Op) -> Ending {
     }
 }
 
-fn written_slots(ops: &[Op]) -> u64 {
+fn written_slots(ops: &[Op]) -> SlotSet {
     let mut set = 0;
     for op in ops {
         transfer::made_slots(op, |reg| set |= slot_bit(reg));
@@ -410,18 +411,18 @@ fn written_slots(ops: &[Op]) -> u64 {
     set & !slot_bit(Reg::RSP)
 }
 
-fn read_slots(ops: &[Op]) -> u64 {
+fn read_slots(ops: &[Op]) -> SlotSet {
     let mut set = 0;
     ops.iter().for_each(|op| op.reads(|reg| set |= slot_bit(reg)));
     set & !slot_bit(Reg::RSP)
 }
 
 fn accesses_memory(op: &Op) -> bool {
-    writes_memory(op) || matches!(op, Op::Load { .. } | Op::LoadVector { .. })
+    writes_memory(op) || matches!(op, Op::Load { .. } | Op::LoadVector { .. } | Op::LoadExtended { .. })
 }
 
 fn writes_memory(op: &Op) -> bool {
-    matches!(op, Op::Store { .. } | Op::StoreVector { .. }) || is_special(op)
+    matches!(op, Op::Store { .. } | Op::StoreVector { .. } | Op::StoreExtended { .. }) || is_special(op)
 }
 
 fn is_special(op: &Op) -> bool {
@@ -442,7 +443,7 @@ fn is_transit(ops: &[Op]) -> bool {
 }
 
 /// The registers that parameters come in.
-const PARAMETERS: u64 = {
+const PARAMETERS: SlotSet = {
     let general = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::R8, Reg::R9];
     let (mut set, mut n) = (0, 0);
     while n < general.len() {
@@ -461,7 +462,7 @@ const PARAMETERS: u64 = {
 const MOST_PUTTING_AWAY: usize = 64;
 
 /// The slots that hold parameters at an instruction of a function's first block: a run can be taken up anywhere in it.
-fn parameters_at(program: &Program, entry: u64, address: u64) -> u64 {
+fn parameters_at(program: &Program, entry: u64, address: u64) -> SlotSet {
     let (mut at, mut ops, mut parameters) = (entry, Vec::new(), PARAMETERS);
     for _ in 0..MOST_PUTTING_AWAY {
         if at == address {
@@ -485,8 +486,8 @@ fn parameters_at(program: &Program, entry: u64, address: u64) -> u64 {
 
 /// Whether an instruction at the beginning of a function puts a parameter where the function keeps it, in its frame or in
 /// another register: a copy that is no step of the program. `parameters` are the slots that hold one.
-fn puts_away(ops: &[Op], parameters: &mut u64) -> bool {
-    let holds = |reg: Reg, parameters: u64| slot_bit(reg) & parameters != 0;
+fn puts_away(ops: &[Op], parameters: &mut SlotSet) -> bool {
+    let holds = |reg: Reg, parameters: SlotSet| slot_bit(reg) & parameters != 0;
     let mut copies = *parameters != 0 && !ops.is_empty();
     for op in ops {
         match op {

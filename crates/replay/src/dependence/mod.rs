@@ -19,6 +19,7 @@ mod seed;
 mod several;
 mod sides;
 mod slice;
+mod slot_set;
 mod step;
 mod stretch;
 mod transfer;

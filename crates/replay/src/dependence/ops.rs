@@ -8,8 +8,8 @@ use super::backward::Backward;
 use super::code::{BlockCode, Position};
 use super::forward::operand_of;
 use super::need::{Need, Use};
-use super::pending::{first_slot, slot_bit, slots_of};
 use super::slice::Source;
+use super::slot_set::{first_slot, has_x87, slot_bit, slots_of};
 use super::step::{Made, Watch};
 use super::stretch::Stretch;
 use super::transfer::{Output, Read, Transfer, Wish};
@@ -100,7 +100,7 @@ impl<W: Watch> Backward<'_, '_, W> {
         let slots = stretch.writes & self.pending.wanted_slots();
         match *stretch.stored {
             [] if slots == 0 => {}
-            [] if !W::WATCHES => match self.pending.take_alike(slots) {
+            [] if !W::WATCHES && !has_x87(slots) => match self.pending.take_alike(slots) {
                 Some((bytes, need)) => {
                     let wish = Wish::new(Output::Slots(slots), bytes);
                     self.serve(&Served { wish, need, at: 0, length: 0 }, stretch, around, words);
@@ -182,7 +182,8 @@ impl<W: Watch> Backward<'_, '_, W> {
             Output::Store { .. } => Made::Memory { address: at, length: length.into() },
         };
         let transfer = self.transferred(stretch, around, words, wish);
-        let Some((first, last)) = transfer.makers else { return };
+        // What was only moved is no step of the program.
+        let Some((first, last)) = transfer.makers else { return self.apply(transfer, words, need) };
         self.put(stretch, around, last);
         let since = around.time(stretch, first);
         let passed = self.contribute_since(need, made, since);
@@ -416,6 +417,11 @@ impl<W: Watch> Backward<'_, '_, W> {
         match helper {
             Helper::Fxsave => self.save_vectors(at),
             Helper::Fxrstor => self.restore_vectors(at),
+            Helper::Fnstenv => self.save_x87(at, false),
+            Helper::Fnsave => self.save_x87(at, true),
+            Helper::Fldenv => self.restore_x87(at, false),
+            Helper::Frstor => self.restore_x87(at, true),
+            Helper::Fninit => {}
             Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
                 let effects = helper.effects();
                 for slot in effects.writes {
@@ -450,6 +456,29 @@ impl<W: Watch> Backward<'_, '_, W> {
             for (bytes, need) in taken.iter() {
                 for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
                     self.need_memory(start.wrapping_add(offset + byte), need);
+                }
+            }
+        }
+    }
+
+    /// Copies of the x87 state, by those who change how it rounds. The registers that are not restored with the rest stay what they
+    /// are.
+    fn save_x87(&mut self, at: u64, with_registers: bool) {
+        for (offset, slot, byte) in x87_bytes(with_registers) {
+            if let Some(need) = self.pending.take_memory(at.wrapping_add(offset)) {
+                self.need_slot(slot, 1 << byte, need);
+            }
+        }
+    }
+
+    fn restore_x87(&mut self, at: u64, with_registers: bool) {
+        for (offset, slot, byte) in x87_bytes(with_registers) {
+            let taken = self.pending.take_slot(slot);
+            for (bytes, need) in taken.iter() {
+                let (here, rest) = (bytes & 1 << byte, bytes & !(1 << byte));
+                self.need_slot(slot, rest, need);
+                if here != 0 {
+                    self.need_memory(at.wrapping_add(offset), need);
                 }
             }
         }
@@ -503,6 +532,22 @@ impl<W: Watch> Backward<'_, '_, W> {
 
 fn made(slot: Reg) -> Made {
     Made::Register(slot)
+}
+
+/// Where the bytes of the x87 state are in what fnstenv or fnsave stores: the offset, the slot, and the byte in it.
+pub(super) fn x87_bytes(with_registers: bool) -> impl Iterator<Item = (u64, Reg, u8)> {
+    let control = (0..2).map(|byte| (u64::from(byte), Reg::X87_CONTROL, byte));
+    let status = [(4, Reg::X87_FLAGS, 0), (5, Reg::X87_CODES, 1)];
+    let registers = (0..8u8).filter(move |_| with_registers).flat_map(|n| {
+        (0..10u8).map(move |byte| {
+            let offset = lift::ENVIRONMENT_BYTES + 10 * u64::from(n) + u64::from(byte);
+            match byte {
+                0..8 => (offset, Reg::st(n), byte),
+                _ => (offset, Reg::st(n).high_half(), byte - 8),
+            }
+        })
+    });
+    control.chain(status).chain(registers)
 }
 
 /// The slot that a byte of the saved vector registers is in.

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::need::Need;
 use super::page::{PAGE, Page, bytes_of};
+use super::slot_set::{SlotSet, first_slot, slot_bit, slots_of};
 
 /// Page numbers are their own hash, spread a little.
 #[derive(Default)]
@@ -92,7 +93,7 @@ pub struct Pending {
     /// The needs of slots whose bytes have different ones.
     mixed: Box<[[Need; 8]; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
-    wanted: u64,
+    wanted: SlotSet,
     pages: NumberMap<u64, u32>,
     store: Vec<Box<Page>>,
     free: Vec<u32>,
@@ -142,32 +143,6 @@ impl Taken {
     }
 }
 
-/// The bit of a slot in a set of slots; temporaries have none.
-pub const fn slot_bit(reg: Reg) -> u64 {
-    match reg.0 {
-        n @ 0..32 => 1 << n,
-        n @ 64..96 => 1 << (n - 32),
-        _ => 0,
-    }
-}
-
-/// The slot of the lowest bit.
-pub const fn first_slot(set: u64) -> Reg {
-    let bit = set.trailing_zeros() as u8;
-    Reg(if bit < 32 { bit } else { bit + 32 })
-}
-
-/// The slots of a set.
-pub fn slots_of(mut set: u64) -> impl Iterator<Item = Reg> {
-    std::iter::from_fn(move || {
-        let slot = first_slot(set);
-        (set != 0).then(|| {
-            set &= set - 1;
-            slot
-        })
-    })
-}
-
 impl Pending {
     pub fn new() -> Pending {
         Pending {
@@ -188,7 +163,7 @@ impl Pending {
     }
 
     /// The slots that are needed between instructions, as a set.
-    pub fn wanted_slots(&self) -> u64 {
+    pub fn wanted_slots(&self) -> SlotSet {
         self.wanted
     }
 
@@ -219,7 +194,7 @@ impl Pending {
 
     /// The needed bytes of some slots, if they are the same of all and are all needed for the same reason.
     #[inline]
-    pub fn take_alike(&mut self, slots: u64) -> Option<(Bytes, Need)> {
+    pub fn take_alike(&mut self, slots: SlotSet) -> Option<(Bytes, Need)> {
         let first = self.slots[first_slot(slots).index()];
         let is_same = |reg: Reg| {
             let slot = &self.slots[reg.index()];

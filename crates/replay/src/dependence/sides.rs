@@ -120,12 +120,15 @@ fn effect(op: &Op) -> (bool, bool) {
         | Op::Test { dst, .. }
         | Op::IsZero { dst, .. }
         | Op::Select { dst, .. } => (*dst != Reg::RBP, true),
-        Op::Flags { .. } | Op::Branch { .. } => (true, true),
+        Op::Flags { .. } | Op::Branch { .. } | Op::Rotate { .. } | Op::CompareStrings { .. } => (true, true),
+        Op::LoadExtended { address, .. } => (true, is_fixed(address)),
         Op::Load { dst, address, .. } | Op::LoadVector { dst, address, .. } => {
             (*dst != Reg::RBP, is_fixed(address))
         }
-        Op::Store { address, .. } | Op::StoreVector { address, .. } => (is_fixed(address), is_fixed(address)),
-        Op::Divide { .. } | Op::Vector { .. } | Op::CheckMxcsr { .. } => (true, false),
+        Op::Store { address, .. } | Op::StoreVector { address, .. } | Op::StoreExtended { address, .. } => {
+            (is_fixed(address), is_fixed(address))
+        }
+        Op::Divide { .. } | Op::Vector { .. } | Op::X87 { .. } | Op::CheckMxcsr { .. } => (true, false),
         Op::Jump { target } => (matches!(target, Value::Const(_)), true),
         Op::String { .. }
         | Op::Helper { .. }

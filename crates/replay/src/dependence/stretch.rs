@@ -12,7 +12,7 @@ use machine::Pass;
 use program::BlockId;
 
 use super::code::{InstructionCode, StmtId};
-use super::pending::slots_of;
+use super::slot_set::{SlotSet, slots_of};
 use super::transfer::{self, Makes, Output, Piece, Transfer, Transfers, Wish};
 
 /// Places in a stretch are told in a byte.
@@ -34,7 +34,7 @@ pub struct Stretch {
     /// The address of the last instruction.
     pub last_address: u64,
     /// Slots that it writes.
-    pub writes: u64,
+    pub writes: SlotSet,
     /// It writes memory.
     pub stores: bool,
     /// It is one instruction that goes over many places at once, or asks the kernel.
@@ -204,8 +204,10 @@ impl Growing {
         match what {
             Op::Store { size, .. } => store(&[size.bytes() as u8]),
             Op::StoreVector { .. } => store(&[8, 8]),
+            Op::StoreExtended { .. } => store(&[8, 2]),
             Op::Load { size, .. } => self.loads.push(Access { word, length: size.bytes() as u8 }),
             Op::LoadVector { .. } => self.loads.push(Access { word, length: 16 }),
+            Op::LoadExtended { .. } => self.loads.push(Access { word, length: 10 }),
             Op::Select { .. } => self.selects.push(word),
             _ => {}
         }

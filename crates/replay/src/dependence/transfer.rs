@@ -10,16 +10,19 @@ use lift::{Address, Bytes, Op, Reg, SLOTS, Value, low};
 use smallvec::SmallVec;
 
 use super::need::Use;
-use super::pending::{is_no_dependence, slot_bit, slots_of};
+use super::pending::is_no_dependence;
+use super::slot_set::{SlotSet, slot_bit, slots_of};
 
 const WHOLE: Bytes = 0xff;
+/// The bytes of sign and exponent in the upper slot of an x87 register.
+const EXPONENT: Bytes = 0b11;
 
 /// A result of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     Slot(Reg),
-    /// Several at once, as a set; see [`slots_of`].
-    Slots(u64),
+    /// Several at once.
+    Slots(SlotSet),
     /// What the op of this number stores, of the instruction of this number: eight bytes of it, from this byte on.
     Store {
         instruction: u8,
@@ -31,7 +34,7 @@ pub enum Output {
 /// Some bytes of a result, in words, for the same reason as [`Need`](super::need::Need).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    slots: u64,
+    slots: SlotSet,
     rest: u32,
 }
 
@@ -79,8 +82,8 @@ impl Wish {
 pub struct Transfer {
     pub slots: SmallVec<[(Reg, Bytes, Use); 6]>,
     pub memory: SmallVec<[Read; 4]>,
-    /// The first and the last of the instructions that made it, unless none did but to set up the frame pointer, which is no
-    /// dependence.
+    /// The first and the last of the instructions that made it, unless it was only moved, or is a frame pointer that was set up,
+    /// which is no dependence.
     pub makers: Option<(u8, u8)>,
     /// Some of them made a condition that another chose by.
     pub chooses: bool,
@@ -99,7 +102,7 @@ pub struct Read {
 impl Transfer {
     /// The result comes from nothing.
     pub fn is_nothing(&self) -> bool {
-        self.makers.is_none()
+        self.makers.is_none() && self.slots.is_empty() && self.memory.is_empty()
     }
 
     /// Whether they differ at most in which bytes of the same places are used.
@@ -197,12 +200,17 @@ impl Transfers {
     }
 }
 
-/// The slots that an op gives a value. Float instructions add to the exception flags, which next to nobody reads; the
-/// rounding mode, which all of them read, is not theirs.
+/// The slots that an op gives a value. Float instructions add to the exception flags, which next to nobody reads, x87 ones tell how
+/// they rounded; the rounding mode, which all of them read, is not theirs.
 pub fn made_slots(op: &Op, mut each: impl FnMut(Reg)) {
-    let is_vector = matches!(op, Op::Vector { .. });
     op.writes(|slot| {
-        if !(is_vector && slot == Reg::MXCSR) {
+        let is_by_the_way = match op {
+            Op::Vector { .. } => slot == Reg::MXCSR,
+            Op::X87 { op, .. } => slot == Reg::X87_FLAGS || slot == Reg::X87_CODES && !op.defines_codes(),
+            Op::Rotate { .. } => slot == Reg::X87_TOP,
+            _ => false,
+        };
+        if !is_by_the_way {
             each(slot);
         }
     });
@@ -229,7 +237,7 @@ struct Wanted {
     uses: bool,
     sets_frame_pointer: bool,
     /// Slots that a later instruction chooses by.
-    conditions: u64,
+    conditions: SlotSet,
     follows_conditions: bool,
 }
 
@@ -286,7 +294,7 @@ impl Wanted {
                         self.value(*src, bytes, Use::Value);
                         self.address(address);
                     }
-                    Some(Op::StoreVector { src, address, .. }) => {
+                    Some(Op::StoreVector { src, address, .. } | Op::StoreExtended { src, address }) => {
                         let half = if first == 0 { *src } else { src.high_half() };
                         self.slot(half, bytes, Use::Value);
                         self.address(address);
@@ -352,7 +360,8 @@ impl Wanted {
         made_slots(op, |slot| taken.push((slot, std::mem::take(&mut self.slots[slot.index()]))));
         for (slot, by_use) in taken {
             for (how, bytes) in USES.into_iter().zip(by_use).filter(|(_, bytes)| *bytes != 0) {
-                self.makes = true;
+                // An x87 register that changes its place is no step of the program.
+                self.makes |= !op.moves_x87();
                 self.transfer.chooses |= how == Use::Control && self.conditions & slot_bit(slot) != 0;
                 self.made_by(op, slot, bytes, how, place, chose);
             }
@@ -365,6 +374,10 @@ impl Wanted {
             Op::Load { size, address, .. } => self.load(bytes & low(*size), 0, address, how, place),
             Op::LoadVector { dst, address, .. } => {
                 self.load(bytes, if slot == *dst { 0 } else { 8 }, address, how, place);
+            }
+            Op::LoadExtended { dst, address } => {
+                let (bytes, offset) = if slot == *dst { (bytes, 0) } else { (bytes & EXPONENT, 8) };
+                self.load(bytes, offset, address, how, place);
             }
             Op::Select { size, condition, yes, no, .. } => {
                 let bytes = bytes & low(*size);

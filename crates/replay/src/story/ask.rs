@@ -5,8 +5,8 @@ use linux::fs::Stream;
 use linux::{Exit, Process, signal};
 use machine::Time;
 use program::{
-    EvalError, Expression, Frame, LineError, LinePlaces, Piece, Place, Program, State, Stmt, SyntaxError,
-    TypedValue,
+    Encoding, EvalError, Expression, Frame, LineError, LinePlaces, Piece, Place, Program, State, Stmt,
+    SyntaxError, TypeKind, TypedValue,
 };
 
 use super::arrivals::{Arrival, arrival, pass_through};
@@ -279,7 +279,7 @@ impl Seen {
         let Some(frame) = frame else { return Ok(Seen { value: String::new(), cells: Vec::new() }) };
         let value = expression.evaluate(program, &state, &frame)?;
         let cells = match &value.place {
-            Some(_) => cells_of(&value),
+            Some(_) => cells_of(program, &value),
             None => operand_cells(program, &state, &frame, expression),
         };
         Ok(Seen { value: super::describe::value_text(&value), cells })
@@ -290,17 +290,38 @@ impl Seen {
 fn operand_cells(program: &Program, state: &State<'_>, frame: &Frame, expression: &Expression) -> Vec<Cell> {
     let operands = expression.operands();
     let values = operands.iter().filter_map(|operand| operand.evaluate(program, state, frame).ok());
-    values.flat_map(|value| cells_of(&value)).collect()
+    values.flat_map(|value| cells_of(program, &value)).collect()
 }
 
 /// Where a value is.
-fn cells_of(value: &TypedValue) -> Vec<Cell> {
-    let size = value.size.unwrap_or(8);
+fn cells_of(program: &Program, value: &TypedValue) -> Vec<Cell> {
+    let size = if is_extended(program, value) { EXTENDED } else { value.size.unwrap_or(8) };
     match &value.place {
         Some(Place::Pieces(pieces)) => pieces.iter().filter_map(cell_of_piece).collect(),
         Some(place) => cell_of(place, size).into_iter().collect(),
         None => Vec::new(),
     }
+}
+
+/// The bytes of a long double that mean something; it takes up more, which nobody writes.
+const EXTENDED: u64 = 10;
+/// So many typedefs and qualifiers around a type are looked through.
+const DEEPEST: usize = 16;
+
+fn is_extended(program: &Program, value: &TypedValue) -> bool {
+    let mut of = value.of;
+    for _ in 0..DEEPEST {
+        let Some(found) = of.and_then(|id| program.type_of(id)) else { return false };
+        of = match &found.kind {
+            TypeKind::Typedef { of } | TypeKind::Qualified { of, .. } => *of,
+            TypeKind::Base(Encoding::Float) => {
+                return found.size.is_some_and(|size| size > EXTENDED)
+                    && found.name.as_deref() == Some("long double");
+            }
+            _ => return false,
+        };
+    }
+    false
 }
 
 fn cell_of_piece(piece: &Piece) -> Option<Cell> {
@@ -331,6 +352,7 @@ pub(super) fn register(number: u16) -> Option<Reg> {
         0..=7 => GENERAL.get(usize::from(number)).copied(),
         8..=15 => Some(Reg::general(number as u8)),
         17..=32 => Some(Reg::xmm((number - 17) as u8)),
+        33..=40 => Some(Reg::st((number - 33) as u8)),
         _ => None,
     }
 }

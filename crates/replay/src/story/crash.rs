@@ -97,6 +97,8 @@ fn address_cells(ops: &[Op]) -> Vec<Cell> {
             | Op::LoadVector { address, .. }
             | Op::Store { address, .. }
             | Op::StoreVector { address, .. }
+            | Op::LoadExtended { address, .. }
+            | Op::StoreExtended { address, .. }
             | Op::Helper { address, .. } => registers.extend([address.base, address.index]),
             Op::String { .. } => registers.extend([Reg::RSI, Reg::RDI]),
             _ => {}

@@ -105,6 +105,8 @@ impl Alone {
                 | Op::LoadVector { address, .. }
                 | Op::Store { address, .. }
                 | Op::StoreVector { address, .. }
+                | Op::LoadExtended { address, .. }
+                | Op::StoreExtended { address, .. }
                     // How trusted code finds its way is its own business.
                     if !chosen.contains(&index) || is_trusted =>
                 {

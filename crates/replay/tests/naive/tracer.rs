@@ -266,11 +266,32 @@ impl<'a> Tracer<'a> {
         self.make_memory(at, length, &edges);
     }
 
+    /// x87 registers change places: no step of the program.
+    fn moved(&mut self, op: &Op) {
+        let mut parts = Vec::new();
+        op.writes(|slot| {
+            for byte in (0..8u8).filter(|_| slot.is_x87()) {
+                let sources = op.sources(slot, 1 << byte);
+                let source = sources.slots().next();
+                let part = source.and_then(|(reg, bytes)| self.graph.slot(reg, bytes.trailing_zeros() as u8));
+                parts.extend(part.map(|part| (slot, byte, part)));
+            }
+        });
+        for (slot, byte, part) in parts {
+            self.graph.set_slot(slot, byte, part);
+        }
+    }
+
     /// All results are computed from what was there before any of them is written.
     fn computed(&mut self, op: &Op) {
         let mut results = Vec::new();
         op.writes(|slot| {
-            if !(slot == Reg::MXCSR && matches!(op, Op::Vector { .. })) {
+            let is_by_the_way = match op {
+                Op::Vector { .. } => slot == Reg::MXCSR,
+                Op::X87 { op, .. } => slot == Reg::X87_FLAGS || slot == Reg::X87_CODES && !op.defines_codes(),
+                _ => false,
+            };
+            if !is_by_the_way {
                 results.push((slot, self.sources(op, slot)));
             }
         });
@@ -407,6 +428,17 @@ impl Observer for Tracer<'_> {
                 self.store(src.into(), 8, address, at);
                 self.store(src.high_half().into(), 8, address, at.wrapping_add(8));
             }
+            Op::LoadExtended { dst, ref address } => {
+                let at = place(address);
+                self.load(dst, 8, address, at);
+                self.load(dst.high_half(), 2, address, at.wrapping_add(8));
+            }
+            Op::StoreExtended { src, ref address } => {
+                let at = place(address);
+                self.store(src.into(), 8, address, at);
+                self.store(src.high_half().into(), 2, address, at.wrapping_add(8));
+            }
+            _ if op.moves_x87() => self.moved(op),
             Op::Select { size, dst, condition, yes, no } => {
                 let chosen = if cpu.get(condition) & 1 != 0 { yes } else { no };
                 let mut edges = Vec::new();

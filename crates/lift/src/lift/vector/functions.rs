@@ -3,16 +3,19 @@
 use crate::vector::Signedness::{Signed, Unsigned};
 use crate::vector::{
     Approximation, BitwiseFunction, Conversion, Direction, FloatFunction, FloatWidth, Half, IntegerWidth,
-    LaneFunction, PackFrom, Predicate, ShiftCount, ShiftFunction, Shuffle,
+    LaneFunction, PackFrom, PairFunction, Predicate, Rounding, ShiftCount, ShiftFunction, Shuffle,
+    Signedness,
 };
 use crate::{Size, VectorOp};
 use FloatWidth::{F32, F64};
 use iced_x86::{Instruction, Mnemonic, OpKind};
 
-/// The function that `instruction` applies, if it is one of SSE or SSE2 that does.
+/// The function that `instruction` applies, if it is one of SSE to SSE4.2 that does.
 pub(super) fn function_of(instruction: &Instruction) -> Option<VectorOp> {
     integer(instruction)
+        .or_else(|| later_integer(instruction.mnemonic()))
         .or_else(|| float(instruction))
+        .or_else(|| later_float(instruction))
         .or_else(|| conversion(instruction).map(VectorOp::Convert))
 }
 
@@ -58,7 +61,7 @@ fn integer(instruction: &Instruction) -> Option<VectorOp> {
         Pmullw => lanes(MultiplyLow, B2),
         Pmulhw => lanes(MultiplyHigh(Signed), B2),
         Pmulhuw => lanes(MultiplyHigh(Unsigned), B2),
-        Pmuludq => Some(VectorOp::MultiplyEven),
+        Pmuludq => Some(VectorOp::MultiplyEven(Unsigned)),
         Pmaddwd => Some(VectorOp::MultiplyAddPairs),
         Psadbw => Some(VectorOp::SumDifferences),
         Pand | Andps | Andpd => Some(VectorOp::Bitwise(BitwiseFunction::And)),
@@ -146,6 +149,98 @@ fn float(instruction: &Instruction) -> Option<VectorOp> {
         Rcpps => Some(VectorOp::Approximate { function: Approximation::Reciprocal, packed: true }),
         Rsqrtss => Some(VectorOp::Approximate { function: Approximation::ReciprocalSqrt, packed: false }),
         Rsqrtps => Some(VectorOp::Approximate { function: Approximation::ReciprocalSqrt, packed: true }),
+        _ => None,
+    }
+}
+
+/// Integer functions of SSSE3 to SSE4.2.
+fn later_integer(mnemonic: Mnemonic) -> Option<VectorOp> {
+    use LaneFunction::*;
+    use Mnemonic::*;
+    use Size::{B1, B2, B4, B8};
+    let lanes = |function, size| Some(VectorOp::Lanes(function, size));
+    let pairs = |function, size| Some(VectorOp::Pairs(function, size));
+    let widen = |from, to, signedness: Signedness| Some(VectorOp::Widen { from, to, signedness });
+    match mnemonic {
+        Pcmpeqq => lanes(Equal, B8),
+        Pcmpgtq => lanes(GreaterSigned, B8),
+        Pminsb => lanes(Min(Signed), B1),
+        Pminsd => lanes(Min(Signed), B4),
+        Pminuw => lanes(Min(Unsigned), B2),
+        Pminud => lanes(Min(Unsigned), B4),
+        Pmaxsb => lanes(Max(Signed), B1),
+        Pmaxsd => lanes(Max(Signed), B4),
+        Pmaxuw => lanes(Max(Unsigned), B2),
+        Pmaxud => lanes(Max(Unsigned), B4),
+        Pmulld => lanes(MultiplyLow, B4),
+        Pmulhrsw => lanes(MultiplyRounded, B2),
+        Psignb => lanes(LaneFunction::Sign, B1),
+        Psignw => lanes(LaneFunction::Sign, B2),
+        Psignd => lanes(LaneFunction::Sign, B4),
+        Phaddw => pairs(LaneFunction::Add, B2),
+        Phaddd => pairs(LaneFunction::Add, B4),
+        Phaddsw => pairs(AddSaturating(Signed), B2),
+        Phsubw => pairs(LaneFunction::Sub, B2),
+        Phsubd => pairs(LaneFunction::Sub, B4),
+        Phsubsw => pairs(SubSaturating(Signed), B2),
+        Pabsb => Some(VectorOp::Absolute(B1)),
+        Pabsw => Some(VectorOp::Absolute(B2)),
+        Pabsd => Some(VectorOp::Absolute(B4)),
+        Pmuldq => Some(VectorOp::MultiplyEven(Signed)),
+        Pmaddubsw => Some(VectorOp::MultiplyAddBytes),
+        Mpsadbw => Some(VectorOp::SlidingDifferences),
+        Phminposuw => Some(VectorOp::MinimumPosition),
+        Packusdw => Some(VectorOp::Pack(PackFrom::Dwords, Unsigned)),
+        Pshufb => Some(VectorOp::ShuffleBytes),
+        Palignr => Some(VectorOp::Align),
+        Pblendw => Some(VectorOp::Blend(B2)),
+        Blendps => Some(VectorOp::Blend(B4)),
+        Blendpd => Some(VectorOp::Blend(B8)),
+        Ptest => Some(VectorOp::TestBits),
+        Pmovsxbw => widen(B1, B2, Signed),
+        Pmovsxbd => widen(B1, B4, Signed),
+        Pmovsxbq => widen(B1, B8, Signed),
+        Pmovsxwd => widen(B2, B4, Signed),
+        Pmovsxwq => widen(B2, B8, Signed),
+        Pmovsxdq => widen(B4, B8, Signed),
+        Pmovzxbw => widen(B1, B2, Unsigned),
+        Pmovzxbd => widen(B1, B4, Unsigned),
+        Pmovzxbq => widen(B1, B8, Unsigned),
+        Pmovzxwd => widen(B2, B4, Unsigned),
+        Pmovzxwq => widen(B2, B8, Unsigned),
+        Pmovzxdq => widen(B4, B8, Unsigned),
+        _ => None,
+    }
+}
+
+/// Float functions of SSE3 and SSE4.1.
+fn later_float(instruction: &Instruction) -> Option<VectorOp> {
+    use Mnemonic::*;
+    let pairs = |function, width| Some(VectorOp::FloatPairs { function, width });
+    let sub_add = |width| Some(VectorOp::Float { function: FloatFunction::SubAdd, width, packed: true });
+    let round = |width, packed| {
+        let imm = instruction.immediate8();
+        let to = match imm & 7 {
+            0 => Rounding::Nearest,
+            1 => Rounding::Down,
+            2 => Rounding::Up,
+            3 => Rounding::Zero,
+            _ => Rounding::Current,
+        };
+        let function = FloatFunction::Round { to, quiet: imm & 8 != 0 };
+        Some(VectorOp::Float { function, width, packed })
+    };
+    match instruction.mnemonic() {
+        Addsubps => sub_add(F32),
+        Addsubpd => sub_add(F64),
+        Haddps => pairs(PairFunction::Add, F32),
+        Haddpd => pairs(PairFunction::Add, F64),
+        Hsubps => pairs(PairFunction::Sub, F32),
+        Hsubpd => pairs(PairFunction::Sub, F64),
+        Roundss => round(F32, false),
+        Roundsd => round(F64, false),
+        Roundps => round(F32, true),
+        Roundpd => round(F64, true),
         _ => None,
     }
 }

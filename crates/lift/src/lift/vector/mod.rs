@@ -1,9 +1,10 @@
-//! SSE and SSE2. The forms of these instructions are regular: most apply one function of the table
+//! SSE to SSE4.2. The forms of these instructions are regular: most apply one function of the table
 //! to the first operand, which is also the destination, and the second. What only moves data is
-//! in `moves`.
+//! in `moves`, what takes several functions in `composed`.
 //!
 //! MMX shares many of the names; its registers are not supported.
 
+mod composed;
 mod functions;
 mod moves;
 
@@ -16,12 +17,12 @@ pub(super) fn lift(l: &mut Lifter) -> bool {
     if (0..l.instruction.op_count()).any(|n| l.is_register(n) && l.instruction.op_register(n).is_mm()) {
         return false;
     }
-    if moves::lift(l) {
+    if moves::lift(l) || composed::lift(l) {
         return true;
     }
     let Some(op) = functions::function_of(&l.instruction) else { return false };
     match (op, constant_of_equal_operands(op)) {
-        (VectorOp::CompareFlags { .. }, _) => compare(l, op),
+        (VectorOp::CompareFlags { .. } | VectorOp::TestBits, _) => compare(l, op),
         (_, Some(half))
             if l.is_register(1) && l.instruction.op_register(0) == l.instruction.op_register(1) =>
         {
@@ -57,7 +58,7 @@ fn apply(l: &mut Lifter, op: VectorOp) {
     l.emit(Op::Vector { op, dst, a, b, imm });
 }
 
-/// comis and ucomis
+/// comis, ucomis and ptest
 fn compare(l: &mut Lifter, op: VectorOp) {
     let (dst, a) = (l.temp(), destination(l));
     let b = source(l, op);

@@ -2,15 +2,17 @@
 
 use super::super::{Lifter, slot_of};
 use super::{destination, xmm};
-use crate::vector::{BitwiseFunction, LaneFunction};
-use crate::{Address, Op, Reg, Size, Value, VectorOp};
-use iced_x86::{Code, Mnemonic, OpKind, Register};
+use crate::vector::{BitwiseFunction, LaneFunction, Shuffle};
+use crate::x87::SIGN_AND_EXPONENT;
+use crate::{Address, Binary, Op, Reg, Size, Value, VectorOp};
+use iced_x86::{Mnemonic, OpKind, Register};
 
 pub(super) fn lift(l: &mut Lifter) -> bool {
     use Mnemonic::*;
     match l.instruction.mnemonic() {
         Movaps | Movapd | Movdqa | Movntps | Movntpd | Movntdq => whole(l, true),
-        Movups | Movupd | Movdqu => whole(l, false),
+        Movntdqa => whole(l, true),
+        Movups | Movupd | Movdqu | Lddqu => whole(l, false),
         Movss => scalar(l, Size::B4),
         Movsd if xmm(l, 0).or(xmm(l, 1)).is_some() => scalar(l, Size::B8),
         Movd => low(l, Size::B4),
@@ -25,11 +27,26 @@ pub(super) fn lift(l: &mut Lifter) -> bool {
             let src = second(l);
             l.emit(Op::Move { dst: destination(l).high_half(), src: src.into() });
         }
-        Pextrw => return extract_word(l),
-        Pinsrw => insert_word(l),
+        Movddup => duplicate(l),
+        Movsldup => duplicate_dwords(l, EVEN),
+        Movshdup => duplicate_dwords(l, ODD),
+        Pextrb => extract(l, Size::B1),
+        Pextrw => extract(l, Size::B2),
+        Pextrd | Extractps => extract(l, Size::B4),
+        Pextrq => extract(l, Size::B8),
+        Pinsrb => insert(l, Size::B1),
+        Pinsrw => insert(l, Size::B2),
+        Pinsrd => insert(l, Size::B4),
+        Pinsrq => insert(l, Size::B8),
+        Insertps => insert_single(l),
         Maskmovdqu => store_masked(l),
-        // It only tells the processor that MMX registers are free.
-        Emms => {}
+        // MMX registers are those of the x87 unit, which is free again.
+        Emms => {
+            for dst in (0..8).map(|n| Reg::st(n).high_half()) {
+                let (function, b) = (Binary::And, Value::Const(SIGN_AND_EXPONENT));
+                l.emit(Op::Binary { function, size: Size::B8, dst, a: dst, b });
+            }
+        }
         _ => return false,
     }
     true
@@ -102,26 +119,63 @@ fn half(l: &mut Lifter, half: Half) {
     }
 }
 
-/// The slot of the word of `reg` that the immediate chooses, and the byte in it where it begins.
-fn word_of(l: &Lifter, reg: Reg) -> (Reg, u8) {
-    let word = l.instruction.immediate8() & 7;
-    (if word < 4 { reg } else { reg.high_half() }, word % 4 * 2)
+/// Which 4-byte lanes make up a vector of even or of odd ones, each twice, as pshufd takes them.
+const EVEN: u8 = 0b10_10_00_00;
+const ODD: u8 = 0b11_11_01_01;
+
+fn duplicate(l: &mut Lifter) {
+    let dst = destination(l);
+    let src = if l.is_memory(1) { l.load(Size::B8) } else { second(l) };
+    l.emit(Op::Move { dst, src: src.into() });
+    l.emit(Op::Move { dst: dst.high_half(), src: src.into() });
 }
 
-fn extract_word(l: &mut Lifter) -> bool {
-    // SSE4.1 has another encoding, which can store to memory.
-    if !matches!(l.instruction.code(), Code::Pextrw_r32_xmm_imm8 | Code::Pextrw_r64_xmm_imm8) {
-        return false;
+fn duplicate_dwords(l: &mut Lifter, imm: u8) {
+    let op = VectorOp::Shuffle(Shuffle::Dwords);
+    let b = super::source(l, op);
+    l.emit(Op::Vector { op, dst: destination(l), a: Reg::ZERO, b, imm });
+}
+
+/// The slot with lane number `lane` of `reg`, and the byte in it where the lane begins.
+fn lane_of(reg: Reg, size: Size, lane: u8) -> (Reg, u8) {
+    let byte = lane % (16 / size.bytes() as u8) * size.bytes() as u8;
+    (if byte < 8 { reg } else { reg.high_half() }, byte % 8)
+}
+
+fn extract(l: &mut Lifter, size: Size) {
+    let (src, at) = lane_of(second(l), size, l.instruction.immediate8());
+    if l.is_memory(0) {
+        let (dst, address) = (l.temp(), l.address());
+        l.emit(Op::Extract { size, at, dst, src });
+        l.emit(Op::Store { size, src: dst.into(), address });
+    } else {
+        l.emit(Op::Extract { size, at, dst: destination(l), src });
     }
-    let (src, at) = word_of(l, second(l));
-    l.emit(Op::Extract { size: Size::B2, at, dst: destination(l), src });
-    true
 }
 
-fn insert_word(l: &mut Lifter) {
-    let src = if l.is_memory(1) { l.load(Size::B2) } else { second(l) };
-    let (dst, at) = word_of(l, destination(l));
-    l.emit(Op::Insert { size: Size::B2, at, dst, src: src.into() });
+fn insert(l: &mut Lifter, size: Size) {
+    let src = if l.is_memory(1) { l.load(size) } else { second(l) };
+    let (dst, at) = lane_of(destination(l), size, l.instruction.immediate8());
+    l.emit(Op::Insert { size, at, dst, src: src.into() });
+}
+
+/// insertps: one lane is replaced, and some are cleared.
+fn insert_single(l: &mut Lifter) {
+    let (size, imm) = (Size::B4, l.instruction.immediate8());
+    let src = if l.is_memory(1) {
+        l.load(size)
+    } else {
+        let (src, at) = lane_of(second(l), size, imm >> 6);
+        let dst = l.temp();
+        l.emit(Op::Extract { size, at, dst, src });
+        dst
+    };
+    let (dst, at) = lane_of(destination(l), size, imm >> 4 & 3);
+    l.emit(Op::Insert { size, at, dst, src: src.into() });
+    for lane in (0..4).filter(|lane| imm >> lane & 1 != 0) {
+        let (dst, at) = lane_of(destination(l), size, lane);
+        l.emit(Op::Insert { size, at, dst, src: Value::Const(0) });
+    }
 }
 
 /// maskmovdqu stores those bytes whose mask is negative. Here the other bytes are stored as well, as

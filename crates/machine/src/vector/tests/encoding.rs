@@ -18,8 +18,64 @@ pub fn encoding(op: VectorOp, imm: u8) -> Option<Vec<u8>> {
         Some(bytes)
     };
     let with_immediate = |bytes: Option<Vec<u8>>, imm: u8| bytes.map(|bytes| [bytes, vec![imm]].concat());
+    let later = |opcode: u8| Some(vec![0x66, 0x0f, 0x38, opcode, OPERANDS]);
+    let later_immediate = |opcode: u8, imm: u8| Some(vec![0x66, 0x0f, 0x3a, opcode, OPERANDS, imm]);
     match op {
-        VectorOp::Lanes(function, size) => lane_opcode(function, size).and_then(integer),
+        VectorOp::Lanes(function, size) => match later_lane_opcode(function, size) {
+            Some(opcode) => later(opcode),
+            None => lane_opcode(function, size).and_then(integer),
+        },
+        VectorOp::Pairs(function, size) => match (function, size) {
+            (LaneFunction::Add, Size::B2) => later(0x01),
+            (LaneFunction::Add, Size::B4) => later(0x02),
+            (LaneFunction::AddSaturating(Signed), Size::B2) => later(0x03),
+            (LaneFunction::Sub, Size::B2) => later(0x05),
+            (LaneFunction::Sub, Size::B4) => later(0x06),
+            (LaneFunction::SubSaturating(Signed), Size::B2) => later(0x07),
+            _ => None,
+        },
+        VectorOp::Absolute(size) => match size {
+            Size::B1 => later(0x1c),
+            Size::B2 => later(0x1d),
+            Size::B4 => later(0x1e),
+            Size::B8 => None,
+        },
+        VectorOp::MultiplyAddBytes => later(0x04),
+        VectorOp::SlidingDifferences => later_immediate(0x42, imm),
+        VectorOp::MinimumPosition => later(0x41),
+        VectorOp::ShuffleBytes => later(0x00),
+        VectorOp::Align => later_immediate(0x0f, imm),
+        VectorOp::Blend(size) => match size {
+            Size::B1 => None,
+            Size::B2 => later_immediate(0x0e, imm),
+            Size::B4 => later_immediate(0x0c, imm),
+            Size::B8 => later_immediate(0x0d, imm),
+        },
+        VectorOp::Widen { from, to, signedness } => {
+            let row = if signedness == Signed { 0x20 } else { 0x30 };
+            later(
+                row + match (from, to) {
+                    (Size::B1, Size::B2) => 0,
+                    (Size::B1, Size::B4) => 1,
+                    (Size::B1, _) => 2,
+                    (Size::B2, Size::B4) => 3,
+                    (Size::B2, _) => 4,
+                    _ => 5,
+                },
+            )
+        }
+        VectorOp::TestBits => later(0x17),
+        VectorOp::Checksum(size) => Some(match size {
+            Size::B1 => vec![0xf2, 0x0f, 0x38, 0xf0, OPERANDS],
+            Size::B2 => vec![0x66, 0xf2, 0x0f, 0x38, 0xf1, OPERANDS],
+            Size::B4 => vec![0xf2, 0x0f, 0x38, 0xf1, OPERANDS],
+            Size::B8 => vec![0xf2, 0x48, 0x0f, 0x38, 0xf1, OPERANDS],
+        }),
+        VectorOp::FloatPairs { function, width } => {
+            let first = if width == F32 { 0xf2 } else { 0x66 };
+            let opcode = if function == PairFunction::Add { 0x7c } else { 0x7d };
+            Some(vec![first, 0x0f, opcode, OPERANDS])
+        }
         VectorOp::Bitwise(function) => integer(match function {
             BitwiseFunction::And => 0xdb,
             BitwiseFunction::AndNot => 0xdf,
@@ -46,7 +102,8 @@ pub fn encoding(op: VectorOp, imm: u8) -> Option<Vec<u8>> {
         }
         VectorOp::ShiftBytes(Direction::Right) => Some(vec![0x66, 0x0f, 0x73, 0xd8, imm]),
         VectorOp::ShiftBytes(Direction::Left) => Some(vec![0x66, 0x0f, 0x73, 0xf8, imm]),
-        VectorOp::MultiplyEven => integer(0xf4),
+        VectorOp::MultiplyEven(Unsigned) => integer(0xf4),
+        VectorOp::MultiplyEven(Signed) => later(0x28),
         VectorOp::MultiplyAddPairs => integer(0xf5),
         VectorOp::SumDifferences => integer(0xf6),
         VectorOp::Unpack(half, size) => integer(match (half, size) {
@@ -62,7 +119,7 @@ pub fn encoding(op: VectorOp, imm: u8) -> Option<Vec<u8>> {
         VectorOp::Pack(PackFrom::Words, Signed) => integer(0x63),
         VectorOp::Pack(PackFrom::Words, Unsigned) => integer(0x67),
         VectorOp::Pack(PackFrom::Dwords, Signed) => integer(0x6b),
-        VectorOp::Pack(PackFrom::Dwords, Unsigned) => None,
+        VectorOp::Pack(PackFrom::Dwords, Unsigned) => later(0x2b),
         VectorOp::Shuffle(shuffle) => match shuffle {
             Shuffle::Dwords => with_immediate(integer(0x70), imm),
             Shuffle::Words(Half::Low) => with_immediate(Some(vec![0xf2, 0x0f, 0x70, OPERANDS]), imm),
@@ -82,6 +139,16 @@ pub fn encoding(op: VectorOp, imm: u8) -> Option<Vec<u8>> {
             FloatFunction::Div => scalar_or_packed(width, packed, 0x5e),
             FloatFunction::Max => scalar_or_packed(width, packed, 0x5f),
             FloatFunction::Sqrt => scalar_or_packed(width, packed, 0x51),
+            FloatFunction::SubAdd => Some(vec![if width == F32 { 0xf2 } else { 0x66 }, 0x0f, 0xd0, OPERANDS]),
+            FloatFunction::Round { to, quiet } => {
+                let opcode = match (width, packed) {
+                    (F32, true) => 0x08,
+                    (F64, true) => 0x09,
+                    (F32, false) => 0x0a,
+                    (F64, false) => 0x0b,
+                };
+                later_immediate(opcode, to as u8 | u8::from(quiet) << 3)
+            }
             FloatFunction::Compare(predicate) => {
                 with_immediate(scalar_or_packed(width, packed, 0xc2), predicate as u8)
             }
@@ -142,6 +209,29 @@ fn lane_opcode(function: LaneFunction, size: Size) -> Option<u8> {
         (LaneFunction::MultiplyLow, B2) => 0xd5,
         (LaneFunction::MultiplyHigh(Unsigned), B2) => 0xe4,
         (LaneFunction::MultiplyHigh(Signed), B2) => 0xe5,
+        _ => return None,
+    })
+}
+
+/// Behind 66 0f 38.
+fn later_lane_opcode(function: LaneFunction, size: Size) -> Option<u8> {
+    use Size::{B1, B2, B4, B8};
+    Some(match (function, size) {
+        (LaneFunction::Equal, B8) => 0x29,
+        (LaneFunction::GreaterSigned, B8) => 0x37,
+        (LaneFunction::Min(Signed), B1) => 0x38,
+        (LaneFunction::Min(Signed), B4) => 0x39,
+        (LaneFunction::Min(Unsigned), B2) => 0x3a,
+        (LaneFunction::Min(Unsigned), B4) => 0x3b,
+        (LaneFunction::Max(Signed), B1) => 0x3c,
+        (LaneFunction::Max(Signed), B4) => 0x3d,
+        (LaneFunction::Max(Unsigned), B2) => 0x3e,
+        (LaneFunction::Max(Unsigned), B4) => 0x3f,
+        (LaneFunction::MultiplyLow, B4) => 0x40,
+        (LaneFunction::MultiplyRounded, B2) => 0x0b,
+        (LaneFunction::Sign, B1) => 0x08,
+        (LaneFunction::Sign, B2) => 0x09,
+        (LaneFunction::Sign, B4) => 0x0a,
         _ => return None,
     })
 }

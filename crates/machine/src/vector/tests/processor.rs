@@ -89,13 +89,13 @@ impl Processor {
         self.resume = self.page as u64 + (BEFORE.len() + instruction.len()) as u64;
     }
 
-    /// Executes it with xmm0 = a, xmm1 = b, rcx = the low half of b.
+    /// Executes it with xmm0 = a, xmm1 = b, rax and rcx = their low halves.
     pub fn execute(&self, a: u128, b: u128, mxcsr: u32) -> Observed {
         let mut state = State {
             xmm0: a,
             xmm1: b,
             rcx: b as u64,
-            rax: 0,
+            rax: a as u64,
             mxcsr,
             host_mxcsr: MASKS,
             rflags: 0,

@@ -121,6 +121,11 @@ impl State {
                 let high = Address { displacement: address.displacement.wrapping_add(8), ..address };
                 self.store(Size::B8, &high, None);
             }
+            Op::StoreExtended { address, .. } => {
+                self.store(Size::B8, &address, None);
+                let high = Address { displacement: address.displacement.wrapping_add(8), ..address };
+                self.store(Size::B2, &high, None);
+            }
             Op::Flags { kind, size, a, b, .. } => self.flags(kind, size, a, b),
             Op::Test { condition, dst } => {
                 self.forget(dst);

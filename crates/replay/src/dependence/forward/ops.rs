@@ -3,8 +3,8 @@
 use lift::{Bytes, Reg};
 
 use super::super::need::{Need, Use};
-use super::super::pending::slots_of;
 use super::super::ran::Ran;
+use super::super::slot_set::slots_of;
 use super::super::step::{Made, Watch};
 use super::super::stretch::Stored;
 use super::super::transfer::{Output, Read, Transfer};
@@ -78,7 +78,8 @@ impl<W: Watch> Forward<'_, '_, W> {
         let Some(mut need) = self.gathered(transfer, ran.words, None) else { return };
         let stored = ran.stored().iter().find(|stored| stored.output() == output);
         let at = stored.map_or(0, |stored| stored.at(ran.words));
-        if !self.now.is_transit && (W::WATCHES || *counted != Some(need)) {
+        let is_step = !self.now.is_transit && transfer.makers.is_some();
+        if is_step && (W::WATCHES || *counted != Some(need)) {
             self.count(need, told(output, at, stored));
             *counted = Some(need);
         }
@@ -117,7 +118,8 @@ impl<W: Watch> Forward<'_, '_, W> {
 
     /// What the instruction at hand makes from this carries; `how` is the use of it all, if it has one in common.
     pub(super) fn gathered(&mut self, transfer: &Transfer, words: &[u64], how: Option<Use>) -> Option<Need> {
-        let mut result = self.now.anyway.filter(|_| !self.now.is_transit);
+        let is_moved = how.is_none() && transfer.makers.is_none();
+        let mut result = self.now.anyway.filter(|_| !self.now.is_transit && !is_moved);
         for &(reg, bytes, own) in &transfer.slots {
             self.use_slot(&mut result, reg, bytes, how.unwrap_or(own));
         }

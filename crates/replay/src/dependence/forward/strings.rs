@@ -3,7 +3,7 @@
 use lift::{Bytes, Helper, Op, Reg, Repeat, StringKind};
 
 use super::super::need::{Need, Use};
-use super::super::ops::{SAVED_VECTORS, Span, half};
+use super::super::ops::{SAVED_VECTORS, Span, half, x87_bytes};
 use super::super::step::{Made, Watch};
 use super::Forward;
 
@@ -185,6 +185,11 @@ impl<W: Watch> Forward<'_, '_, W> {
         match helper {
             Helper::Fxsave => self.save_vectors(at),
             Helper::Fxrstor => self.restore_vectors(at),
+            Helper::Fnstenv => self.save_x87(at, false),
+            Helper::Fnsave => self.save_x87(at, true),
+            Helper::Fldenv => self.restore_x87(at, false),
+            Helper::Frstor => self.restore_x87(at, true),
+            Helper::Fninit => {}
             Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
                 let effects = helper.effects();
                 let mut need = self.now.anyway;
@@ -223,6 +228,32 @@ impl<W: Watch> Forward<'_, '_, W> {
             if let Some(need) = self.carried.need_of_memory(start.wrapping_add(offset)) {
                 self.watch.carried(self.now.time);
                 self.carried.need_slot(reg, 1 << (offset % 8), need);
+            }
+        }
+    }
+
+    /// Copies of the x87 state, by those who change how it rounds.
+    fn save_x87(&mut self, at: u64, with_registers: bool) {
+        for (offset, slot, byte) in x87_bytes(with_registers) {
+            let (address, mut need) = (at.wrapping_add(offset), None);
+            self.carried.take_memory(address);
+            self.carried.look_at_slot(slot, 1 << byte, |found| need = Some(found));
+            if let Some(need) = need {
+                self.watch.carried(self.now.time);
+                self.carry(address, need);
+            }
+        }
+    }
+
+    fn restore_x87(&mut self, at: u64, with_registers: bool) {
+        for (offset, slot, byte) in x87_bytes(with_registers) {
+            let taken = self.carried.take_slot(slot);
+            for (bytes, need) in taken.iter() {
+                self.carried.need_slot(slot, bytes & !(1 << byte), need);
+            }
+            if let Some(need) = self.carried.need_of_memory(at.wrapping_add(offset)) {
+                self.watch.carried(self.now.time);
+                self.carried.need_slot(slot, 1 << byte, need);
             }
         }
     }
