@@ -121,9 +121,9 @@ impl Graph {
         &self.nodes[node as usize]
     }
 
-    /// What the node makes does not outlive its instruction.
-    pub fn set_temp(&mut self, node: u32) {
-        self.nodes[node as usize].is_temp = true;
+    /// Whether what the node makes does not outlive its instruction.
+    pub fn set_temp(&mut self, node: u32, is_temp: bool) {
+        self.nodes[node as usize].is_temp = is_temp;
     }
 
     pub fn nodes(&self) -> &[Node] {

@@ -234,7 +234,7 @@ impl<'a> Tracer<'a> {
         let node = self.graph.add(Kind::Made, edges);
         self.graph.set_whole_slot(reg, node);
         if reg.is_temp() || is_ignored(reg) {
-            self.graph.set_temp(node);
+            self.graph.set_temp(node, true);
         } else {
             self.written.push(Cell::Register(reg, WHOLE));
         }
@@ -266,19 +266,26 @@ impl<'a> Tracer<'a> {
         self.make_memory(at, length, &edges);
     }
 
-    /// x87 registers change places: no step of the program.
+    /// x87 registers change places: no step of the program. What was loaded for this instruction alone stays from here on.
     fn moved(&mut self, op: &Op) {
-        let mut parts = Vec::new();
+        let mut moved = Vec::new();
         op.writes(|slot| {
-            for byte in (0..8u8).filter(|_| slot.is_x87()) {
-                let sources = op.sources(slot, 1 << byte);
-                let source = sources.slots().next();
-                let part = source.and_then(|(reg, bytes)| self.graph.slot(reg, bytes.trailing_zeros() as u8));
-                parts.extend(part.map(|part| (slot, byte, part)));
+            if slot.is_x87() {
+                let part = |byte: u8| {
+                    let (reg, bytes) = op.sources(slot, 1 << byte).slots().next()?;
+                    self.graph.slot(reg, bytes.trailing_zeros() as u8)
+                };
+                moved.push((slot, [0, 1, 2, 3, 4, 5, 6, 7].map(part)));
             }
         });
-        for (slot, byte, part) in parts {
-            self.graph.set_slot(slot, byte, part);
+        for (slot, parts) in moved {
+            self.graph.set_slot_to_nothing(slot);
+            for (byte, part) in (0..).zip(parts).filter_map(|(byte, part)| Some((byte, part?))) {
+                if slot.is_st() {
+                    self.graph.set_temp(part.node, false);
+                }
+                self.graph.set_slot(slot, byte, part);
+            }
         }
     }
 

@@ -78,7 +78,12 @@ impl<W: Watch> Forward<'_, '_, W> {
         let Some(mut need) = self.gathered(transfer, ran.words, None) else { return };
         let stored = ran.stored().iter().find(|stored| stored.output() == output);
         let at = stored.map_or(0, |stored| stored.at(ran.words));
-        let is_step = !self.now.is_transit && transfer.makers.is_some();
+        // An x87 register that changes its place is nothing that the instruction made.
+        let is_made = transfer.makers.is_some();
+        if is_made {
+            self.watch.carried(self.now.time);
+        }
+        let is_step = !self.now.is_transit && is_made;
         if is_step && (W::WATCHES || *counted != Some(need)) {
             self.count(need, told(output, at, stored));
             *counted = Some(need);
@@ -104,7 +109,6 @@ impl<W: Watch> Forward<'_, '_, W> {
     }
 
     fn write(&mut self, result: &Written) {
-        self.watch.carried(self.now.time);
         match result.output {
             Output::Slot(reg) => self.carried.need_slot(reg, result.bytes, result.need),
             Output::Slots(_) | Output::Store { .. } => {
@@ -118,8 +122,11 @@ impl<W: Watch> Forward<'_, '_, W> {
 
     /// What the instruction at hand makes from this carries; `how` is the use of it all, if it has one in common.
     pub(super) fn gathered(&mut self, transfer: &Transfer, words: &[u64], how: Option<Use>) -> Option<Need> {
+        // What only changes its place carries what it carried, as what is on its way to where it is kept does.
         let is_moved = how.is_none() && transfer.makers.is_none();
-        let mut result = self.now.anyway.filter(|_| !self.now.is_transit && !is_moved);
+        let is_transit = self.now.is_transit;
+        self.now.is_transit |= is_moved;
+        let mut result = self.now.anyway.filter(|_| !self.now.is_transit);
         for &(reg, bytes, own) in &transfer.slots {
             self.use_slot(&mut result, reg, bytes, how.unwrap_or(own));
         }
@@ -130,6 +137,7 @@ impl<W: Watch> Forward<'_, '_, W> {
                 self.use_bytes(&mut result, at, bytes, how.unwrap_or(own));
             }
         }
+        self.now.is_transit = is_transit;
         result
     }
 
