@@ -20,6 +20,13 @@ impl Program {
         self.backtrace(state.registers(), most, &mut |address, buffer| state.read(address, buffer))
     }
 
+    /// The same without the functions that have left the stack. For those debug information is needed, which takes time to
+    /// read; for these call frame information alone.
+    pub fn stack_of(&self, state: &State<'_>, most: usize) -> Backtrace {
+        let read = &mut |address, buffer: &mut [u8]| state.read(address, buffer);
+        unwind::backtrace(self, state.registers(), most, &mut Memory { read }, |_, _| Vec::new())
+    }
+
     /// The functions that a frame is in, innermost first: all but the last are inlined into the next. Each has
     /// its name, its position, and the variables that can be seen there. Empty without debug information.
     pub fn calls_at(&self, frame: &Frame) -> Vec<Call> {

@@ -318,7 +318,9 @@ impl Program {
         most: usize,
         read: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) -> Backtrace {
-        unwind::backtrace(self, registers, most, &mut Memory { read })
+        unwind::backtrace(self, registers, most, &mut Memory { read }, |callee, caller| {
+            self.left_frames(callee, caller)
+        })
     }
 
     /// The object that is mapped at `address`, and its bias.

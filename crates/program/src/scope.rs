@@ -87,6 +87,17 @@ impl Scope {
         self.judge(&object.path, file.as_deref(), is_main, has_debug_info)
     }
 
+    /// Whether all that is in the object at `address` is trusted, whatever its sources are; that is known without them.
+    pub fn trusts_object_at(&self, program: &Program, address: u64) -> bool {
+        program.place(address).is_some_and(|(object, _)| self.trusts_object(program, &object.path))
+    }
+
+    fn trusts_object(&self, program: &Program, path: &Arc<str>) -> bool {
+        self.suspected.given.is_empty()
+            && program.main_object() != Some(path)
+            && in_any(path, &SYSTEM_DIRECTORIES)
+    }
+
     /// Whether a statement is under suspicion: for code that was inlined, its own source counts.
     pub fn of_statement(&self, program: &Program, stmt: &Stmt) -> Trust {
         let is_main = program.main_object() == Some(&stmt.object);
@@ -101,8 +112,7 @@ impl Scope {
         for object in program.objects_by_address() {
             let Some(info) = object.debug_info() else { continue };
             let is_main = main == Some(&object.path);
-            let unsuspected = self.suspected.given.is_empty();
-            if unsuspected && !is_main && in_any(&object.path, &SYSTEM_DIRECTORIES) {
+            if self.trusts_object(program, &object.path) {
                 continue;
             }
             for path in info.debug().source_paths() {

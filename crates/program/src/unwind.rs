@@ -130,11 +130,13 @@ impl Memory<'_> {
     }
 }
 
+/// `left` tells the frames between a frame and the one that it returns to.
 pub(crate) fn backtrace(
     program: &Program,
     registers: &Registers,
     most: usize,
     memory: &mut Memory,
+    left: impl Fn(&Frame, &Frame) -> Vec<Frame>,
 ) -> Backtrace {
     let start = registers.rip().unwrap_or(0);
     let mut frames =
@@ -149,7 +151,7 @@ pub(crate) fn backtrace(
             Err(end) => break end,
         };
         let room = most - frames.len();
-        frames.extend(program.left_frames(&frame, &next).into_iter().take(room));
+        frames.extend(left(&frame, &next).into_iter().take(room));
         if frames.len() >= most {
             break End::Bound;
         }

@@ -238,15 +238,31 @@ impl<'p> Code<'p> {
         if let Some(known) = self.by_address.get(&address) {
             return *known;
         }
-        let program = self.program();
-        let found = program.statements_at(address).into_iter().find(|stmt| self.is_in_scope(stmt));
-        let found = found.or_else(|| self.without_lines(address));
+        let found = if self.trusts_object_at(address) { None } else { self.statement_in_scope(address) };
         let id = found.map_or(StmtId::NONE, |stmt| self.intern(stmt));
         self.by_address.insert(address, id);
         id
     }
 
-    pub fn is_in_scope(&self, stmt: &Stmt) -> bool {
+    fn statement_in_scope(&self, address: u64) -> Option<Stmt> {
+        let found = self.program().statements_at(address).into_iter().find(|stmt| self.is_in_scope(stmt));
+        found.or_else(|| self.without_lines(address))
+    }
+
+    /// The statement in scope that gives the data at `address` the value that it has at the start.
+    pub fn statement_of_data(&self, address: u64) -> Option<Stmt> {
+        if self.trusts_object_at(address) {
+            return None;
+        }
+        self.program().statement_of_data(address).filter(|stmt| self.is_in_scope(stmt))
+    }
+
+    /// Whether nothing there is in scope: the object's debug information, which takes time to read, cannot say otherwise.
+    fn trusts_object_at(&self, address: u64) -> bool {
+        self.scope.trusts_object_at(self.program(), address)
+    }
+
+    fn is_in_scope(&self, stmt: &Stmt) -> bool {
         self.scope.of_statement(self.program(), stmt) == Trust::InScope
     }
 

@@ -42,10 +42,10 @@ impl<W: Watch> Backward<'_, '_, W> {
 
     /// A byte that a variable held from the beginning: its initialiser is a statement.
     fn initialised(&mut self, address: u64, need: Need) {
-        let Some(stmt) = self.code.program().statement_of_data(address) else { return };
-        if !self.code.is_in_scope(&stmt) || W::CHOOSES {
+        if W::CHOOSES {
             return;
         }
+        let Some(stmt) = self.code.statement_of_data(address) else { return };
         let stmt = self.code.intern(stmt);
         let instance = self.initialisers.entry(stmt).or_insert_with(|| self.frames.initialiser(stmt));
         let passed = need.passed_on(instance.number);

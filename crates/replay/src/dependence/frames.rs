@@ -281,10 +281,9 @@ pub struct Found {
 
 /// The activations of a stopped guest, the outermost first.
 pub fn found(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Vec<Found> {
-    let found = program.backtrace_of(state, MOST_CALLERS).frames;
-    let real: Vec<_> = found.iter().filter(|frame| frame.rule != program::Rule::TailCall).collect();
-    let whole = real.iter().enumerate().rev().map(|(depth, frame)| {
-        let caller = real.get(depth + 1).and_then(|caller| caller.registers.rsp());
+    let found = program.stack_of(state, MOST_CALLERS).frames;
+    let whole = found.iter().enumerate().rev().map(|(depth, frame)| {
+        let caller = found.get(depth + 1).and_then(|caller| caller.registers.rsp());
         Found {
             slot: caller.map(|rsp| rsp.wrapping_sub(8)),
             function: code.function_at(frame.lookup),
