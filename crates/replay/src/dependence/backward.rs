@@ -416,26 +416,27 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if self.now.is_transit && matches!(made, Made::Register(_) | Made::Memory { .. }) {
             return need;
         }
-        let now = self.now;
-        if let Some(repeated) = self.repeated
+        let Now { time, in_scope, .. } = self.now;
+        if let Some(repeated) = &self.repeated
             && repeated.need == need
-            && repeated.block == now.block
+            && repeated.block == self.now.block
             && !matches!(made, Made::Decision | Made::Omission(_) | Made::Call)
         {
-            self.worked(repeated.stmt, since, now.time);
-            return repeated.passed;
+            let (stmt, passed) = (repeated.stmt, repeated.passed);
+            self.worked(stmt, since, time);
+            return passed;
         }
         let Some(instance) = self.frames.instance() else { return need };
         let mut passed = need.passed_on(instance.number);
-        if now.in_scope {
+        if in_scope {
             passed = passed.in_scope();
         }
         let (stmt, maker) = (instance.stmt, instance.number);
         if stmt != StmtId::NONE {
-            let share = share_of(&mut self.shares, stmt, now.time);
+            let share = share_of(&mut self.shares, stmt, time);
             share.count(passed, instance);
-            (share.first, share.last) = (share.first.min(since), share.last.max(now.time));
-            share.decisions += u64::from(made == Made::Decision && now.in_scope);
+            (share.first, share.last) = (share.first.min(since), share.last.max(time));
+            share.decisions += u64::from(made == Made::Decision && in_scope);
             share.omissions += u64::from(made == Made::Omission(Strength::Strong));
             share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
         }
@@ -447,16 +448,16 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 maker,
                 stmt,
                 context,
-                time: now.time,
-                address: now.address,
+                time,
+                address: self.now.address,
                 made,
                 distance: passed.distance(),
-                in_library: !now.in_scope,
+                in_library: !in_scope,
             });
         }
         self.wait_for_branch(passed);
         if !W::WATCHES {
-            self.repeated = Some(Repeated { need, stmt, block: now.block, passed });
+            self.repeated = Some(Repeated { need, stmt, block: self.now.block, passed });
         }
         passed
     }

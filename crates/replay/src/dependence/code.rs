@@ -212,11 +212,17 @@ impl<'p> Code<'p> {
         self.flow.program()
     }
 
+    #[inline]
     pub fn block(&mut self, pass: &Pass<'_>) -> Rc<BlockCode> {
-        let key = pass.block() as usize;
-        if let Some(Some(known)) = self.blocks.get(key) {
-            return known.clone();
+        match self.blocks.get(pass.block() as usize) {
+            Some(Some(known)) => known.clone(),
+            _ => self.new_block(pass),
         }
+    }
+
+    #[cold]
+    fn new_block(&mut self, pass: &Pass<'_>) -> Rc<BlockCode> {
+        let key = pass.block() as usize;
         let made = Rc::new(self.make_block(pass));
         if self.blocks.len() <= key {
             self.blocks.resize(key + 1, None);
@@ -262,7 +268,7 @@ impl<'p> Code<'p> {
         self.scope.trusts_object_at(self.program(), address)
     }
 
-    fn is_in_scope(&self, stmt: &Stmt) -> bool {
+    pub fn is_in_scope(&self, stmt: &Stmt) -> bool {
         self.scope.of_statement(self.program(), stmt) == Trust::InScope
     }
 

@@ -68,6 +68,8 @@ impl Frame {
 /// The activations at one instant, the outermost first.
 pub struct Frames {
     stack: Vec<Frame>,
+    /// Lists of those that have ended, kept for their memory.
+    spare: Vec<Vec<(BlockId, Need)>>,
     numbers: u32,
     most: usize,
     /// If somebody wants to know.
@@ -82,7 +84,7 @@ impl Frames {
     /// The activations of a stopped guest.
     pub fn of(code: &mut Code<'_>, program: &Program, state: &State<'_>, with_contexts: bool) -> Frames {
         let contexts = with_contexts.then(Contexts::default);
-        let mut frames = Frames { stack: Vec::new(), numbers: 0, most: 0, contexts };
+        let mut frames = Frames { stack: Vec::new(), spare: Vec::new(), numbers: 0, most: 0, contexts };
         frames.push_found(code, program, state, None);
         frames
     }
@@ -143,13 +145,13 @@ impl Frames {
         let is_below = |frame: &mut Frame| frame.slot.is_some_and(|own| own <= slot);
         while let Some(frame) = self.stack.pop_if(is_below) {
             found |= frame.slot == Some(slot);
-            left.add(frame);
+            left.add(frame, &mut self.spare);
         }
         if !found && let Some(frame) = self.stack.pop_if(|frame| frame.slot.is_none()) {
-            left.add(frame);
+            left.add(frame, &mut self.spare);
             // What was left by a jump lies under it.
             while let Some(frame) = self.stack.pop_if(is_below) {
-                left.add(frame);
+                left.add(frame, &mut self.spare);
             }
         }
         if self.stack.last().is_none_or(|top| top.function != caller) {
@@ -164,7 +166,7 @@ impl Frames {
         let slot = match self.stack.pop() {
             Some(frame) => {
                 let slot = frame.slot;
-                left.add(frame);
+                left.add(frame, &mut self.spare);
                 slot
             }
             None => None,
@@ -179,7 +181,7 @@ impl Frames {
         let mut left = Left::default();
         let slot = self.stack.pop().and_then(|frame| {
             let slot = frame.slot;
-            left.add(frame);
+            left.add(frame, &mut self.spare);
             slot
         });
         if slot.is_some() {
@@ -254,7 +256,7 @@ impl Frames {
             current: Instance::NONE,
             next,
             went_back: false,
-            awaiting: Vec::new(),
+            awaiting: self.spare.pop().unwrap_or_default(),
             awaiting_call: None,
             result: None,
             only_calls_matter: !in_scope && (inherited || known.is_output),
@@ -308,10 +310,11 @@ pub struct Left {
 }
 
 impl Left {
-    fn add(&mut self, frame: Frame) {
+    fn add(&mut self, mut frame: Frame, spare: &mut Vec<Vec<(BlockId, Need)>>) {
         self.pads |= frame.pads;
-        let open = frame.awaiting.into_iter().map(|(_, need)| need).chain(frame.awaiting_call);
+        let open = frame.awaiting.drain(..).map(|(_, need)| need).chain(frame.awaiting_call);
         self.control = open.chain(self.control).reduce(Need::joined);
+        spare.push(frame.awaiting);
         if frame.result.is_some() {
             (self.result, self.function) = (frame.result, Some(frame.function));
         }

@@ -109,10 +109,10 @@ impl<W: Watch> Backward<'_, '_, W> {
             },
             [stored] if slots == 0 => {
                 let (at, length) = (stored.at(words), stored.length);
-                for (bytes, need) in self.pending.take_bytes(at, u64::from(length)).iter() {
+                self.pending.take_bytes(at, u64::from(length)).each(|bytes, need| {
                     let wish = Wish::new(stored.output(), bytes);
                     self.serve(&Served { wish, need, at, length }, stretch, around, words);
-                }
+                });
             }
             _ => self.several(stretch, around, words),
         }
@@ -151,16 +151,16 @@ impl<W: Watch> Backward<'_, '_, W> {
         let mut served = std::mem::take(&mut self.served);
         served.clear();
         for slot in slots_of(stretch.writes & self.pending.wanted_slots()) {
-            let output = Output::Slots(slot_bit(slot));
-            for (bytes, need) in self.pending.take_slot(slot).iter() {
+            let output = if slot.is_st() { Output::Slot(slot) } else { Output::Slots(slot_bit(slot)) };
+            self.pending.take_slot(slot).each(|bytes, need| {
                 served.push(Served { wish: Wish::new(output, bytes), need, at: 0, length: 0 });
-            }
+            });
         }
         for stored in &stretch.stored {
             let (output, at, length) = (stored.output(), stored.at(words), stored.length);
-            for (bytes, need) in self.pending.take_bytes(at, u64::from(length)).iter() {
+            self.pending.take_bytes(at, u64::from(length)).each(|bytes, need| {
                 served.push(Served { wish: Wish::new(output, bytes), need, at, length });
-            }
+            });
         }
         served.iter().for_each(|served| self.serve(served, stretch, around, words));
         self.served = served;

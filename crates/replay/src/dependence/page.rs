@@ -10,82 +10,94 @@ pub const PAGE: u64 = 4096;
 /// Bytes of a cell: most values have that size, or are made of such.
 const CELL: usize = 4;
 
+/// Cells of a page.
+const CELLS: usize = PAGE as usize / CELL;
+/// In what is known of a cell: the set of its needed bytes, and whether these have different needs.
+const BYTES: u8 = 0xf;
+const MIXED: u8 = 0x10;
+
 /// The needs of one page. Nearly always the bytes of a cell are needed for one reason, so there is one need for all of them.
 pub struct Page {
     pub number: u64,
-    /// How many bytes are needed.
+    /// How many cells have bytes that are needed.
     pub count: u32,
-    /// Which ones.
-    pub present: [u64; PAGE as usize / 64],
-    /// Cells whose bytes have different needs, which are in `each`.
-    mixed: [u64; PAGE as usize / CELL / 64],
-    cells: [Need; PAGE as usize / CELL],
+    /// What is known of each cell.
+    known: [u8; CELLS],
+    /// The needs of cells, but for mixed ones, whose are in `each`.
+    cells: [Need; CELLS],
     each: Option<Box<[Need; PAGE as usize]>>,
 }
 
 impl Page {
     pub fn new(number: u64) -> Box<Page> {
-        Box::new(Page {
-            number,
-            count: 0,
-            present: [0; 64],
-            mixed: [0; 16],
-            cells: [Need::NONE; PAGE as usize / CELL],
-            each: None,
+        Box::new(Page { number, count: 0, known: [0; CELLS], cells: [Need::NONE; CELLS], each: None })
+    }
+
+    #[inline]
+    pub fn needs(&self, offset: usize) -> bool {
+        self.known[offset / CELL] & 1 << (offset % CELL) != 0
+    }
+
+    /// Whether some byte from the first up to the last is needed.
+    #[inline]
+    pub fn needs_within(&self, first: usize, last: usize) -> bool {
+        let (from, to) = (first / CELL, last / CELL);
+        let cells = (from..).zip(self.known.get(from..=to).unwrap_or_default());
+        cells.into_iter().any(|(cell, known)| {
+            let low = if cell == from { BYTES << (first % CELL) } else { BYTES };
+            let high = if cell == to { BYTES >> (CELL - 1 - last % CELL) } else { BYTES };
+            known & low & high != 0
         })
     }
 
-    #[inline]
-    fn is_mixed(&self, cell: usize) -> bool {
-        self.mixed[cell / 64] >> (cell % 64) & 1 != 0
+    /// All bytes that are needed, in order.
+    pub fn needed(&self) -> impl Iterator<Item = usize> + '_ {
+        let of_cell =
+            |(cell, known): (usize, &u8)| bytes_of(known & BYTES).map(move |byte| cell * CELL + byte);
+        self.known.iter().enumerate().filter(|(_, known)| **known != 0).flat_map(of_cell)
     }
 
-    /// Which bytes of a cell are needed.
+    /// Adds up to 8 bytes, none of which is on another page.
     #[inline]
-    fn bytes(&self, cell: usize) -> Bytes {
-        (self.present[cell / 16] >> (cell % 16 * CELL)) as Bytes & 0xf
-    }
-
-    /// Adds up to 8 bytes, none of which is on another page; how many were not needed before.
-    #[inline]
-    pub fn add(&mut self, offset: usize, bytes: Bytes, need: Need) -> u32 {
-        let (mut cell, mut left) = (offset / CELL, u16::from(bytes) << (offset % CELL));
-        let mut added = 0;
-        while left != 0 {
-            if left & 0xf != 0 {
-                added += self.add_to_cell(cell, left as Bytes & 0xf, need);
-            }
-            left >>= CELL;
-            cell += 1;
+    pub fn add(&mut self, offset: usize, bytes: Bytes, need: Need) {
+        let (cell, spread) = (offset / CELL, u16::from(bytes) << (offset % CELL));
+        let nibble = |number: usize| (spread >> (number * CELL)) as Bytes & 0xf;
+        if nibble(0) != 0 {
+            self.add_to_cell(cell, nibble(0), need);
         }
-        self.count += added;
-        added
+        if spread > 0xf {
+            if nibble(1) != 0 {
+                self.add_to_cell(cell + 1, nibble(1), need);
+            }
+            if nibble(2) != 0 {
+                self.add_to_cell(cell + 2, nibble(2), need);
+            }
+        }
     }
 
     #[inline]
-    fn add_to_cell(&mut self, cell: usize, bytes: Bytes, need: Need) -> u32 {
-        let known = self.bytes(cell);
-        self.present[cell / 16] |= u64::from(bytes) << (cell % 16 * CELL);
-        let place = &mut self.cells[cell];
-        if known == 0 {
-            *place = need;
-        } else if self.mixed[cell / 64] >> (cell % 64) & 1 == 0 && (*place == need || known == bytes) {
+    fn add_to_cell(&mut self, cell: usize, bytes: Bytes, need: Need) {
+        let (known, place) = (&mut self.known[cell], &mut self.cells[cell]);
+        if *known == 0 {
+            (*known, *place) = (bytes, need);
+            self.count += 1;
+        } else if *known == bytes || *known & MIXED == 0 && *place == need {
             // Most variables are used more than once before they are set.
             *place = place.joined(need);
+            *known |= bytes;
         } else {
-            self.mix(cell, known, bytes, need);
+            self.mix(cell, bytes, need);
         }
-        (bytes & !known).count_ones()
     }
 
     #[cold]
-    fn mix(&mut self, cell: usize, known: Bytes, bytes: Bytes, need: Need) {
-        let is_mixed = self.is_mixed(cell);
+    fn mix(&mut self, cell: usize, bytes: Bytes, need: Need) {
+        let known = self.known[cell];
+        self.known[cell] |= bytes | MIXED;
         let each = self.each.get_or_insert_with(|| Box::new([Need::NONE; PAGE as usize]));
         let own = &mut each[cell * CELL..(cell + 1) * CELL];
-        if !is_mixed {
+        if known & MIXED == 0 {
             own.fill(self.cells[cell]);
-            self.mixed[cell / 64] |= 1 << (cell % 64);
         }
         for byte in bytes_of(bytes) {
             own[byte] = if known & 1 << byte != 0 { own[byte].joined(need) } else { need };
@@ -95,12 +107,12 @@ impl Page {
     /// The need of a byte, which stays.
     #[inline]
     pub fn need(&self, offset: usize) -> Option<Need> {
-        let cell = offset / CELL;
-        if self.bytes(cell) & 1 << (offset % CELL) == 0 {
+        if !self.needs(offset) {
             return None;
         }
+        let cell = offset / CELL;
         match &self.each {
-            Some(each) if self.is_mixed(cell) => Some(each[offset]),
+            Some(each) if self.known[cell] & MIXED != 0 => Some(each[offset]),
             _ => Some(self.cells[cell]),
         }
     }
@@ -111,35 +123,41 @@ impl Page {
         Some(need)
     }
 
-    /// Some bytes of a cell, all needed until now, are needed no more.
+    /// Some bytes of a cell, at least one and all needed until now, are needed no more.
     #[inline]
     fn forget(&mut self, cell: usize, bytes: Bytes) {
-        self.present[cell / 16] &= !(u64::from(bytes) << (cell % 16 * CELL));
-        self.count -= bytes.count_ones();
-        if self.bytes(cell) == 0 {
-            self.mixed[cell / 64] &= !(1 << (cell % 64));
+        let known = &mut self.known[cell];
+        *known &= !bytes;
+        if *known & BYTES == 0 {
+            *known = 0;
+            self.count -= 1;
         }
     }
 
     /// Takes those of up to 8 bytes that are needed, none of which is on another page.
-    #[inline]
+    #[inline(always)]
     pub fn take_some(&mut self, offset: usize, length: usize) -> Taken {
         let (cell, within) = (offset / CELL, offset % CELL);
-        if within + length <= CELL && !self.is_mixed(cell) {
-            let bytes = self.bytes(cell) & ((1 << length) - 1) << within;
+        let known = self.known[cell];
+        if within + length <= CELL && known & MIXED == 0 {
+            let bytes = known & ((1 << length) - 1) << within;
             if bytes == 0 {
                 return Taken::None;
             }
             self.forget(cell, bytes);
-            return Taken::One(bytes >> within, self.cells[cell]);
+            return Taken::one(bytes >> within, self.cells[cell]);
         }
-        if length == 2 * CELL && within == 0 && !self.is_mixed(cell) && !self.is_mixed(cell + 1) {
-            let (low, high) = (self.bytes(cell), self.bytes(cell + 1));
-            let need = if low == 0 { self.cells[cell + 1] } else { self.cells[cell] };
-            if low == 0 || high == 0 || self.cells[cell + 1] == need {
-                self.forget(cell, low);
-                self.forget(cell + 1, high);
-                return if low | high == 0 { Taken::None } else { Taken::One(low | high << CELL, need) };
+        if length == 2 * CELL && within == 0 {
+            let next = self.known[cell + 1];
+            if known | next == 0 {
+                return Taken::None;
+            }
+            let need = if known == 0 { self.cells[cell + 1] } else { self.cells[cell] };
+            let is_one = known == 0 || next == 0 || self.cells[cell + 1] == need;
+            if is_one && (known | next) & MIXED == 0 {
+                self.count -= u32::from(known != 0) + u32::from(next != 0);
+                (self.known[cell], self.known[cell + 1]) = (0, 0);
+                return Taken::one(known | next << CELL, need);
             }
         }
         self.take_each(offset, length)
@@ -192,13 +210,11 @@ mod tests {
             let (offset, length) = (random.below(88) as usize, [1, 2, 4, 8][random.below(4) as usize]);
             if random.below(2) == 0 {
                 let (bytes, need) = (random.below(256) as Bytes, Need::at(random.below(3) as u32, 7));
-                let before = list.iter().flatten().count();
                 for byte in bytes_of(bytes) {
                     let known = &mut list[offset + byte];
                     *known = Some(known.map_or(need, |known: Need| known.joined(need)));
                 }
-                let added = list.iter().flatten().count() - before;
-                assert_eq!(page.add(offset, bytes, need), added as u32);
+                page.add(offset, bytes, need);
             } else {
                 let taken = page.take_some(offset, length);
                 let mut found = [None; 8];
@@ -209,7 +225,8 @@ mod tests {
                     (0..8).map(|byte| if byte < length { list[offset + byte].take() } else { None });
                 assert!(expected.eq(found));
             }
-            assert_eq!(page.count as usize, list.iter().flatten().count());
+            let cells = list.chunks(CELL).filter(|bytes| bytes.iter().any(Option::is_some));
+            assert_eq!(page.count as usize, cells.count());
             assert!((0..96).all(|offset| page.need(offset) == list[offset]));
         }
     }

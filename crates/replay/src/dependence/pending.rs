@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::need::Need;
 use super::page::{PAGE, Page, bytes_of};
-use super::slot_set::{SlotSet, first_slot, slot_bit, slots_of};
+use super::slot_set::{SlotSet, first_slot, has_x87, plain_slots_of, slot_bit, slots_of};
 
 /// Page numbers are their own hash, spread a little.
 #[derive(Default)]
@@ -82,7 +82,7 @@ impl Slot {
         match std::mem::take(&mut self.bytes) {
             0 => Taken::None,
             bytes if self.is_mixed => Taken::grouped(bytes, each),
-            bytes => Taken::One(bytes, self.need),
+            bytes => Taken::one(bytes, self.need),
         }
     }
 }
@@ -100,19 +100,25 @@ pub struct Pending {
     recent: Box<[(u64, u32); RECENT]>,
     /// Bytes outside of registers and memory.
     places: BTreeMap<Place, Need>,
+    /// Cells of memory with needed bytes.
     memory_count: u64,
 }
 
 /// The needs of up to eight bytes.
 pub enum Taken {
     None,
-    /// All have the same.
-    One(Bytes, Need),
+    /// All have the same. The bytes are in a word, so that what is stored in parts is not moved as a whole.
+    One(u32, Need),
     /// Each distinct one with its bytes.
     Several(SmallVec<[(Bytes, Need); 3]>),
 }
 
 impl Taken {
+    #[inline]
+    pub fn one(bytes: Bytes, need: Need) -> Taken {
+        Taken::One(bytes.into(), need)
+    }
+
     /// Each of the bytes has its own.
     pub fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
         let mut groups = SmallVec::new();
@@ -124,19 +130,24 @@ impl Taken {
         }
         match *groups {
             [] => Taken::None,
-            [(bytes, need)] => Taken::One(bytes, need),
+            [(bytes, need)] => Taken::one(bytes, need),
             _ => Taken::Several(groups),
         }
     }
 
-    fn bytes(&self) -> Bytes {
-        self.iter().fold(0, |all, (bytes, _)| all | bytes)
+    #[inline(always)]
+    pub fn each(&self, mut each: impl FnMut(Bytes, Need)) {
+        match self {
+            Taken::None => {}
+            Taken::One(bytes, need) => each(*bytes as Bytes, *need),
+            Taken::Several(groups) => groups.iter().for_each(|(bytes, need)| each(*bytes, *need)),
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
         let (one, several) = match self {
             Taken::None => (None, &[][..]),
-            Taken::One(bytes, need) => (Some((*bytes, *need)), &[][..]),
+            Taken::One(bytes, need) => (Some((*bytes as Bytes, *need)), &[][..]),
             Taken::Several(groups) => (None, &**groups),
         };
         one.into_iter().chain(several.iter().copied())
@@ -188,24 +199,30 @@ impl Pending {
     /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
     #[inline]
     pub fn take_slot(&mut self, reg: Reg) -> Taken {
-        self.wanted &= !slot_bit(reg);
-        self.slots[reg.index()].take(&self.mixed[reg.index()])
+        let taken = self.slots[reg.index()].take(&self.mixed[reg.index()]);
+        let bit = slot_bit(reg);
+        if !has_x87(bit) || slots_of(bit).all(|other| self.slots[other.index()].bytes == 0) {
+            self.wanted &= !bit;
+        }
+        taken
     }
 
-    /// The needed bytes of some slots, if they are the same of all and are all needed for the same reason.
+    /// The needed bytes of some slots that are no x87 registers, if they are the same of all and are all needed for the same
+    /// reason.
     #[inline]
     pub fn take_alike(&mut self, slots: SlotSet) -> Option<(Bytes, Need)> {
-        let first = self.slots[first_slot(slots).index()];
+        let first = &self.slots[first_slot(slots).index()];
+        let (bytes, need) = (first.bytes, first.need);
         let is_same = |reg: Reg| {
             let slot = &self.slots[reg.index()];
-            slot.bytes == first.bytes && slot.need == first.need && !slot.is_mixed
+            slot.bytes == bytes && slot.need == need && !slot.is_mixed
         };
-        if first.is_mixed || !slots_of(slots & (slots - 1)).all(is_same) {
+        if first.is_mixed || !plain_slots_of(slots & (slots - 1)).all(is_same) {
             return None;
         }
-        slots_of(slots).for_each(|reg| self.slots[reg.index()].bytes = 0);
+        plain_slots_of(slots).for_each(|reg| self.slots[reg.index()].bytes = 0);
         self.wanted &= !slots;
-        Some((first.bytes, first.need))
+        Some((bytes, need))
     }
 
     /// Up to 8 bytes of memory are needed: those of the set.
@@ -218,11 +235,14 @@ impl Pending {
         }
         let index = self.page_made(address / PAGE);
         let Some(page) = self.store.get_mut(index as usize) else { return };
-        self.memory_count += u64::from(page.add(offset, bytes, need));
+        let before = page.count;
+        page.add(offset, bytes, need);
+        self.memory_count += u64::from(page.count - before);
     }
 
     /// The needs of up to 8 bytes of memory, which are no more.
-    #[inline]
+    // Always inlined: what comes back is large, and nearly always nothing or one need.
+    #[inline(always)]
     pub fn take_bytes(&mut self, address: u64, length: u64) -> Taken {
         let offset = (address % PAGE) as usize;
         if offset + length as usize > PAGE as usize {
@@ -230,15 +250,17 @@ impl Pending {
         }
         let Some(index) = self.page_index(address / PAGE) else { return Taken::None };
         let Some(page) = self.store.get_mut(index as usize) else { return Taken::None };
+        let before = page.count;
         let taken = page.take_some(offset, length as usize);
-        if !matches!(taken, Taken::None) {
-            self.memory_count -= u64::from(taken.bytes().count_ones());
+        if page.count != before {
+            self.memory_count -= u64::from(before - page.count);
             self.drop_if_empty(index);
         }
         taken
     }
 
     /// The same where they are on two pages.
+    #[cold]
     fn take_across(&mut self, address: u64, length: u64) -> Taken {
         let (mut bytes, mut each) = (0, [Need::NONE; 8]);
         for (byte, place) in (0..length).zip(&mut each) {
@@ -259,20 +281,16 @@ impl Pending {
         if last / PAGE != start / PAGE {
             return true;
         }
-        let (first, last) = ((start % PAGE) as usize, (last % PAGE) as usize);
-        let Some(page) = self.page(start / PAGE) else { return false };
-        let words = first / 64..=last / 64;
-        words.into_iter().any(|word| {
-            let from = if word == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
-            let to = if word == last / 64 { u64::MAX >> (63 - last % 64) } else { u64::MAX };
-            page.present[word] & from & to != 0
-        })
+        let page = self.page(start / PAGE);
+        page.is_some_and(|page| page.needs_within((start % PAGE) as usize, (last % PAGE) as usize))
     }
 
     pub fn need_memory(&mut self, address: u64, need: Need) {
         let index = self.page_made(address / PAGE);
         if let Some(page) = self.store.get_mut(index as usize) {
-            self.memory_count += u64::from(page.add((address % PAGE) as usize, 1, need));
+            let before = page.count;
+            page.add((address % PAGE) as usize, 1, need);
+            self.memory_count += u64::from(page.count - before);
         }
     }
 
@@ -283,32 +301,36 @@ impl Pending {
         if length > 16 || offset as u64 + length > PAGE {
             return (0..length).any(|byte| self.needs_byte(address.wrapping_add(byte)));
         }
-        let Some(page) = self.page(address / PAGE) else { return false };
-        let (word, shift) = (offset / 64, offset % 64);
-        let mask = (1u64 << length) - 1;
-        let first = page.present[word] >> shift & mask != 0;
-        // A shift by the rest is 0 to 63, since `shift` is 49 or more here.
-        first || shift + length as usize > 64 && page.present[word + 1] & (mask >> (64 - shift)) != 0
+        let last = offset + length.saturating_sub(1) as usize;
+        length > 0 && self.page(address / PAGE).is_some_and(|page| page.needs_within(offset, last))
     }
 
     fn needs_byte(&mut self, address: u64) -> bool {
-        let offset = (address % PAGE) as usize;
-        self.page(address / PAGE).is_some_and(|page| page.present[offset / 64] >> (offset % 64) & 1 != 0)
+        self.page(address / PAGE).is_some_and(|page| page.needs((address % PAGE) as usize))
     }
 
     /// The need of a byte of memory, which is no more.
     pub fn take_memory(&mut self, address: u64) -> Option<Need> {
         let index = self.page_index(address / PAGE)?;
-        let need = self.store.get_mut(index as usize)?.take((address % PAGE) as usize)?;
-        self.memory_count -= 1;
-        self.drop_if_empty(index);
+        let page = self.store.get_mut(index as usize)?;
+        let before = page.count;
+        let need = page.take((address % PAGE) as usize)?;
+        if page.count != before {
+            self.memory_count -= 1;
+            self.drop_if_empty(index);
+        }
         Some(need)
     }
 
     #[inline]
     fn drop_if_empty(&mut self, index: u32) {
-        let Some(page) = self.store.get(index as usize).filter(|page| page.count == 0) else { return };
-        let number = page.number;
+        if let Some(page) = self.store.get(index as usize).filter(|page| page.count == 0) {
+            self.drop_page(index, page.number);
+        }
+    }
+
+    #[cold]
+    fn drop_page(&mut self, index: u32, number: u64) {
         self.pages.remove(&number);
         self.free.push(index);
         self.recent[number as usize % RECENT] = (u64::MAX, NO_PAGE);
@@ -367,7 +389,7 @@ impl Pending {
         let mut found = Vec::new();
         for number in numbers {
             let Some(page) = self.page(number) else { continue };
-            let bytes = bits(&page.present).map(|offset| number * PAGE + offset);
+            let bytes = page.needed().map(|offset| number * PAGE + offset as u64);
             found.extend(bytes.filter(|at| (address..=last).contains(at)).map(|at| at - address));
         }
         found
@@ -420,14 +442,6 @@ impl Pending {
 /// Registers whose values are no dependences: the stack pointer, and what threads' variables are found by.
 pub fn is_no_dependence(reg: Reg) -> bool {
     matches!(reg, Reg::RSP | Reg::ZERO | Reg::FS_BASE | Reg::GS_BASE)
-}
-
-fn bits(words: &[u64; 64]) -> impl Iterator<Item = u64> + '_ {
-    let in_word = |(index, word): (usize, &u64)| {
-        let word = *word;
-        (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| index as u64 * 64 + bit)
-    };
-    words.iter().enumerate().filter(|(_, word)| **word != 0).flat_map(in_word)
 }
 
 fn offset_in(found: Place, start: Place) -> u64 {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::need::Use;
 use super::pending::is_no_dependence;
-use super::slot_set::{SlotSet, slot_bit, slots_of};
+use super::slot_set::{SlotSet, plain_slots_of, slot_bit};
 
 const WHOLE: Bytes = 0xff;
 /// The bytes of sign and exponent in the upper slot of an x87 register.
@@ -21,7 +21,7 @@ const EXPONENT: Bytes = 0b11;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     Slot(Reg),
-    /// Several at once.
+    /// Several at once, none of them of the x87 unit.
     Slots(SlotSet),
     /// What the op of this number stores, of the instruction of this number: eight bytes of it, from this byte on.
     Store {
@@ -284,7 +284,7 @@ impl Wanted {
         match wish.output() {
             Output::Slot(reg) => self.slots[reg.index()][Use::Value as usize] = bytes,
             Output::Slots(set) => {
-                slots_of(set).for_each(|reg| self.slots[reg.index()][Use::Value as usize] = bytes);
+                plain_slots_of(set).for_each(|reg| self.slots[reg.index()][Use::Value as usize] = bytes);
             }
             Output::Store { instruction, op, first } => {
                 let pieces = pieces.get(..=usize::from(instruction)).unwrap_or(pieces);
