@@ -4,6 +4,7 @@ mod bench;
 mod debug_info;
 mod measure;
 mod memory;
+mod phase;
 mod place;
 mod recordings;
 mod snapshots;
@@ -25,7 +26,7 @@ enum Command {
     Bench(bench::Options),
     /// One phase of the bench, in a process of its own so that its memory can be told
     #[command(hide = true)]
-    Phase(recordings::Phase),
+    Phase(phase::Phase),
 }
 
 fn main() -> anyhow::Result<()> {

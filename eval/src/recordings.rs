@@ -2,110 +2,23 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
-use linux::fs::Stream;
-use linux::{Config, Exit, Place, Process};
-use machine::{Time, Unwatched};
-use program::{Program, Scope};
-use replay::{Cell, Code, Follow, Question, Recording, Unseen};
+use anyhow::Result;
 
 use crate::measure::{self, Cost, median};
 use crate::place;
 
-/// Runs of about 1, 10, 100 and 1,000 million instructions: rounds and entries of ledger.
-const LENGTHS: [(u32, u32); 4] = [(1, 200), (1, 2400), (1, 23_500), (10, 23_500)];
-/// Random instants that are looked up in a recording.
-const SEEKS: u64 = 20;
-
-/// What is done with a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// Runs it, nobody watching.
-    Run,
-    /// Records it.
-    Record,
-    /// Records it and follows the last byte of its output backwards.
-    Slice,
-    /// Records it and goes to random instants.
-    Seek,
-}
-
-#[derive(Debug, Args)]
-pub struct Phase {
-    pub what: What,
-    #[arg(trailing_var_arg = true)]
-    pub command: Vec<OsString>,
-}
-
-impl Phase {
-    /// Prints the instructions of the run and the time that the phase took, without what it needs before.
-    pub fn run(&self) -> Result<()> {
-        let program = self.command.first().context("a program to run")?;
-        let argv = self.command.iter().map(|word| word.as_bytes().to_vec()).collect();
-        let config = Config { argv, ..Config::new(PathBuf::from(program)) };
-        let mut process = Process::load(&config)?;
-        let start = Instant::now();
-        if self.what == What::Run {
-            match process.run(Time(u64::MAX), &mut Unwatched) {
-                Exit::Exited(0) => {}
-                other => bail!("the program ended otherwise: {other:?}"),
-            }
-            return tell(process.machine.time, start.elapsed());
-        }
-        let mut recording = Recording::make(process, Time(u64::MAX));
-        let recorded = start.elapsed();
-        let taken = match self.what {
-            What::Run | What::Record => recorded,
-            What::Slice => slice(&mut recording)?,
-            What::Seek => seek(&mut recording),
-        };
-        tell(recording.end(), taken)
-    }
-}
-
-fn tell(end: Time, taken: Duration) -> Result<()> {
-    eprintln!("instructions: {}\nnanoseconds: {}", end.0, taken.as_nanos());
-    Ok(())
-}
-
-fn slice(recording: &mut Recording) -> Result<Duration> {
-    let program = Program::from_memory(&recording.last().machine.memory);
-    let mut code = Code::new(&program, Scope::new(&[], &[])?);
-    // The last byte is the end of a line.
-    let offset = recording.last().kernel.output.length(Stream::Stdout).saturating_sub(2);
-    let place = Place::Output { stream: Stream::Stdout, offset };
-    let question =
-        Question { time: recording.end(), cells: vec![Cell::Kernel { place, length: 1 }], why_here: false };
-    let start = Instant::now();
-    let slice = recording.slice(&mut code, &question, Follow::Full, &mut Unseen);
-    if slice.statements.len() < 10 {
-        bail!("the slice has only {} statements", slice.statements.len());
-    }
-    Ok(start.elapsed())
-}
-
-/// The longest of some.
-fn seek(recording: &mut Recording) -> Duration {
-    let mut longest = Duration::ZERO;
-    for number in 1..=SEEKS {
-        let time = Time(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % recording.end().0.max(1));
-        let start = Instant::now();
-        recording.at(time);
-        longest = longest.max(start.elapsed());
-    }
-    longest
-}
+/// Runs of about 1, 10, 100 and 1,000 million instructions: rounds and entries of ledger. The last one is as long as the one
+/// before, with ten times the data.
+const LENGTHS: [(u32, u32); 5] = [(1, 200), (1, 2400), (10, 2400), (100, 2400), (10, 23_500)];
 
 pub fn table(rounds: usize, divisor: usize) -> Result<String> {
     let ledger = place::compile("ledger")?;
     let mut text = String::from(
-        "| instructions | run, ns each | recording ÷ run | full slice ÷ run | slice, ns each | recording, peak | slice, peak | longest seek |\n\
-         |---|---|---|---|---|---|---|---|\n",
+        "| instructions | entries | run, ns each | recording ÷ run | full slice ÷ run | slice, ns each | recording, peak | slice, peak | longest seek |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     let lengths = if divisor > 1 { &LENGTHS[..2] } else { &LENGTHS[..] };
     for &(turns, entries) in lengths {
@@ -115,7 +28,7 @@ pub fn table(rounds: usize, divisor: usize) -> Result<String> {
         let (instructions, plain) = (run.instructions as f64, run.time.as_secs_f64());
         let _ = writeln!(
             text,
-            "| {:.1} M | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} MB | {:.1} MB | {:.0} ms |",
+            "| {:.1} M | {entries} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} MB | {:.1} MB | {:.0} ms |",
             instructions / 1e6,
             plain * 1e9 / instructions,
             record.time.as_secs_f64() / plain,

@@ -1,16 +1,17 @@
 //! Passes over a recording from its end to its start.
 //!
-//! Segments are run and traced by a thread of its own, one ahead of the one that is looked at: which is what they would be
+//! Segments are run and traced by a thread of its own, some ahead of the one that is looked at: they are what they would be
 //! without it, in the same order.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::Builder;
 
 use linux::{Exit, Process, SystemCall};
 use machine::{Time, Trace, Unwatched};
 
 use super::store::Store;
-use super::{LEVEL, MOST_FINE, Recording, SEGMENT, Segment};
+use super::{AHEAD, LEVEL, MOST_FINE, Recording, SEGMENT, Segment};
 
 impl Recording {
     /// Goes from `end` back to the start, segment by segment, as long as `visit` says true.
@@ -18,23 +19,32 @@ impl Recording {
         let whole = end.min(self.end());
         let Recording { first, checkpoints, options, gauge, .. } = self;
         gauge.begin(whole.0.saturating_sub(first.time().0));
-        std::thread::scope(|scope| {
-            let (ready, segments) = sync_channel(1);
+        let mut look = |traced: &mut Traced| {
+            gauge.set(whole.0.saturating_sub(traced.end.0));
+            let Traced { before, end, buffer: Buffer { trace, calls } } = traced;
+            visit(Segment { start: before.machine.time, before, end: *end, trace, calls })
+        };
+        let (memory, directory) = (options.memory / 4, &*options.directory);
+        let has_thread = std::thread::scope(|scope| {
+            let (ready, segments) = sync_channel(AHEAD);
             let (used, buffers) = channel();
-            let (memory, directory) = (options.memory / 4, &*options.directory);
-            let tracer = Tracer { end: whole, ready, buffers, memory, directory };
-            scope.spawn(|| tracer.trace(checkpoints));
-            while let Ok(Traced { mut before, end, buffer }) = segments.recv() {
-                let start = before.machine.time;
-                let (trace, calls) = (&buffer.trace, &*buffer.calls);
-                gauge.set(whole.0.saturating_sub(end.0));
-                if !visit(Segment { before: &mut before, start, end, trace, calls }) {
+            let mut tracer = Tracer { end: whole, to: Ahead { ready, buffers }, memory, directory };
+            let checkpoints = &*checkpoints;
+            if Builder::new().spawn_scoped(scope, move || tracer.trace(checkpoints)).is_err() {
+                return false;
+            }
+            while let Ok(mut traced) = segments.recv() {
+                if !look(&mut traced) {
                     break;
                 }
                 // Nobody needs it if the thread has come to the start.
-                let _ = used.send(buffer);
+                let _ = used.send(traced.buffer);
             }
+            true
         });
+        if !has_thread {
+            Tracer { end: whole, to: look, memory, directory }.trace(checkpoints);
+        }
     }
 }
 
@@ -51,18 +61,49 @@ struct Buffer {
     calls: Vec<SystemCall>,
 }
 
-struct Tracer<'a> {
+/// Who gets segments.
+trait Consumer {
+    /// Whether the pass is to go on.
+    fn take(&mut self, traced: Traced) -> bool;
+    /// One that was used, for its memory.
+    fn buffer(&mut self) -> Buffer {
+        Buffer::default()
+    }
+}
+
+/// Another thread.
+struct Ahead {
+    ready: SyncSender<Traced>,
+    buffers: Receiver<Buffer>,
+}
+
+impl Consumer for Ahead {
+    fn take(&mut self, traced: Traced) -> bool {
+        self.ready.send(traced).is_ok()
+    }
+
+    fn buffer(&mut self) -> Buffer {
+        self.buffers.try_recv().unwrap_or_default()
+    }
+}
+
+/// The same thread, where the host has no other.
+impl<F: FnMut(&mut Traced) -> bool> Consumer for F {
+    fn take(&mut self, mut traced: Traced) -> bool {
+        self(&mut traced)
+    }
+}
+
+struct Tracer<'a, C> {
     /// Where the part that was traced begins.
     end: Time,
-    ready: SyncSender<Traced>,
-    /// Those that were used, for their memory.
-    buffers: Receiver<Buffer>,
+    to: C,
     memory: u64,
     directory: &'a Path,
 }
 
-impl Tracer<'_> {
-    fn trace(mut self, checkpoints: &mut Store) {
+impl<C: Consumer> Tracer<'_, C> {
+    fn trace(&mut self, checkpoints: &Store) {
         for index in (0..checkpoints.len()).rev() {
             if checkpoints.time(index).is_none_or(|time| time >= self.end) {
                 continue;
@@ -95,7 +136,7 @@ impl Tracer<'_> {
             }
             fine.push(process.snapshot());
             // Rather fewer of them, and another level, than a file that is written and read all the time.
-            if fine.is_over() && fine.len() > 2 {
+            if fine.is_over(&process) && fine.len() > 2 {
                 spacing = spacing.saturating_mul(2);
                 fine.thin(|time| (time.0 - start).is_multiple_of(spacing));
             }
@@ -113,10 +154,36 @@ impl Tracer<'_> {
 
     fn segment(&mut self, mut before: Process) -> bool {
         let end = std::mem::replace(&mut self.end, before.machine.time);
-        let mut buffer = self.buffers.try_recv().unwrap_or_default();
+        let mut buffer = self.to.buffer();
         buffer.trace.clear();
         buffer.calls.clear();
         before.fork().run_followed(end, &mut buffer.trace, &mut buffer.calls);
-        self.ready.send(Traced { before, end, buffer }).is_ok()
+        self.to.take(Traced { before, end, buffer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::Config;
+
+    use super::*;
+
+    #[test]
+    fn segments_are_the_same_where_the_host_has_no_thread() {
+        let process = Process::load(&Config::new("/bin/true")).unwrap();
+        let mut recording = Recording::make(process, Time(u64::MAX));
+        let (mut ahead, mut alone) = (Vec::new(), Vec::new());
+        recording.backward(Time(u64::MAX), |segment| {
+            ahead.push((segment.start, segment.end, segment.trace.length()));
+            true
+        });
+        let to = |traced: &mut Traced| {
+            alone.push((traced.before.machine.time, traced.end, traced.buffer.trace.length()));
+            true
+        };
+        let directory = &*recording.options.directory;
+        Tracer { end: recording.end(), to, memory: 1 << 20, directory }.trace(&recording.checkpoints);
+        assert!(ahead.len() > 1);
+        assert_eq!(ahead, alone);
     }
 }

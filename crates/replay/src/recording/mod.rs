@@ -35,7 +35,9 @@ const LONGEST_SPACING: u64 = 1 << 25;
 /// Checkpoints that one stretch is divided by.
 const MOST_FINE: u64 = 32;
 /// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
-const SEGMENT: u64 = 1 << 18;
+const SEGMENT: u64 = 1 << 16;
+/// So many segments are traced before they are looked at, so that nobody waits while a stretch is divided.
+const AHEAD: usize = 8;
 /// How much longer stretches are, a level up.
 const LEVEL: u64 = 16;
 
@@ -44,7 +46,7 @@ const LEVEL: u64 = 16;
 pub struct Options {
     /// The run is cut off here.
     pub limit: Time,
-    /// Bytes that the pages of checkpoints may take. What is more goes to a temporary file.
+    /// Bytes that the pages of checkpoints may take at most. What is more goes to a temporary file.
     pub memory: u64,
     /// Where that file is made; it has no name there.
     pub directory: PathBuf,
@@ -113,12 +115,12 @@ impl Recording {
             }
             let pages = checkpoints.push(process.snapshot());
             let is_dear = pages.saturating_mul(PAGE_COST) > spacing && spacing < LONGEST_SPACING;
-            let is_over = checkpoints.is_over() && checkpoints.len() > FEWEST_COARSE;
+            let is_over = checkpoints.is_over(&process) && checkpoints.len() > FEWEST_COARSE;
             if is_dear || is_over || checkpoints.len() > MOST_COARSE {
                 spacing = spacing.saturating_mul(2);
                 checkpoints.thin(|time| (time.0 - start).is_multiple_of(spacing));
             }
-            checkpoints.spill();
+            checkpoints.spill(&process);
         };
         Recording {
             first,

@@ -11,6 +11,11 @@ use machine::{PAGE_SIZE, Time};
 
 use super::spill::{SpillFile, Table};
 
+/// Snapshots may take so many times what the process has in memory, and at least so many pages, whatever the budget allows: a
+/// long run of a small program is not to take more than a short one.
+const TIMES: u64 = 2;
+const LEAST: u64 = (4 << 20) / PAGE_SIZE;
+
 pub struct Store {
     kept: Vec<Kept>,
     /// In pages.
@@ -70,9 +75,14 @@ impl Store {
         pages
     }
 
-    /// Whether what is in memory is more than the budget.
-    pub fn is_over(&self) -> bool {
-        self.pages() > self.budget
+    /// Whether what is in memory is more than it may be, by what the process that runs on has there.
+    pub fn is_over(&self, process: &Process) -> bool {
+        self.pages() > self.allowed(process)
+    }
+
+    fn allowed(&self, process: &Process) -> u64 {
+        let resident = process.machine.memory.resident_pages();
+        resident.saturating_mul(TIMES).max(LEAST).min(self.budget)
     }
 
     fn pages(&self) -> u64 {
@@ -108,13 +118,14 @@ impl Store {
         }
     }
 
-    /// Gives pages to the file until the rest is within the budget.
-    pub fn spill(&mut self) {
+    /// Gives pages to the file until the rest is what it may be.
+    pub fn spill(&mut self, process: &Process) {
+        let allowed = self.allowed(process);
         let mut total = self.pages();
         // The last one shares its pages with the process that runs on.
         let most = self.kept.len().saturating_sub(1);
         for index in 1..most {
-            if total <= self.budget || self.is_broken {
+            if total <= allowed || self.is_broken {
                 return;
             }
             if self.kept.get(index).is_some_and(|kept| kept.table.is_none()) {

@@ -1,0 +1,169 @@
+//! One phase of work on a run, in a process of its own.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use linux::fs::Stream;
+use linux::{Config, Exit, Place, Process};
+use machine::{Action, Intervention, Time, Unwatched};
+use program::{Program, Scope};
+use replay::events::Ending;
+use replay::index::{Alignment, Indexer, Indices, keys_of_one};
+use replay::{Cell, Code, Diversion, Flow, Follow, Outcome, Question, Recording, Scanner, Shapes, Unseen};
+
+/// Random instants that are looked up in a recording.
+const SEEKS: u64 = 20;
+/// Instructions whose branches are made to go the other way, and how far each is followed.
+const DIVERTED: u64 = 200_000;
+const LONGEST: u64 = 10_000;
+
+/// What is done with a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Runs it, nobody watching.
+    Run,
+    /// Records it.
+    Record,
+    /// Records it and follows the last byte of its output backwards.
+    Slice,
+    /// Records it and goes to random instants.
+    Seek,
+    /// Records it and passes over it from its end to its start.
+    Backward,
+    /// Records it and tells the execution index of its last instruction.
+    Index,
+    /// Aligns two runs of it, statement instance by statement instance.
+    Align,
+    /// Records it and makes the branches of some 200,000 instructions in its middle go the other way, one by one.
+    Divert,
+}
+
+#[derive(Debug, Args)]
+pub struct Phase {
+    pub what: What,
+    #[arg(trailing_var_arg = true)]
+    pub command: Vec<OsString>,
+}
+
+impl Phase {
+    /// Prints the instructions of the run and the time that the phase took, without what it needs before.
+    pub fn run(&self) -> Result<()> {
+        let program = self.command.first().context("a program to run")?;
+        let argv = self.command.iter().map(|word| word.as_bytes().to_vec()).collect();
+        let config = Config { argv, ..Config::new(PathBuf::from(program)) };
+        let mut process = Process::load(&config)?;
+        let start = Instant::now();
+        if self.what == What::Run {
+            match process.run(Time(u64::MAX), &mut Unwatched) {
+                Exit::Exited(0) => {}
+                other => bail!("the program ended otherwise: {other:?}"),
+            }
+            return tell(process.machine.time, start.elapsed());
+        }
+        let mut recording = Recording::make(process, Time(u64::MAX));
+        let recorded = start.elapsed();
+        let taken = match self.what {
+            What::Run | What::Record => recorded,
+            What::Slice => slice(&mut recording)?,
+            What::Seek => seek(&mut recording),
+            What::Backward => timed(|| recording.backward(Time(u64::MAX), |_| true)),
+            What::Index => index(&mut recording)?,
+            What::Divert => divert(&mut recording),
+            What::Align => align(&mut recording),
+        };
+        tell(recording.end(), taken)
+    }
+}
+
+fn tell(end: Time, taken: Duration) -> Result<()> {
+    eprintln!("instructions: {}\nnanoseconds: {}", end.0, taken.as_nanos());
+    Ok(())
+}
+
+fn slice(recording: &mut Recording) -> Result<Duration> {
+    let program = Program::from_memory(&recording.last().machine.memory);
+    let mut code = Code::new(&program, Scope::new(&[], &[])?);
+    // The last byte is the end of a line.
+    let offset = recording.last().kernel.output.length(Stream::Stdout).saturating_sub(2);
+    let place = Place::Output { stream: Stream::Stdout, offset };
+    let question =
+        Question { time: recording.end(), cells: vec![Cell::Kernel { place, length: 1 }], why_here: false };
+    let start = Instant::now();
+    let slice = recording.slice(&mut code, &question, Follow::Full, &mut Unseen);
+    if slice.statements.len() < 10 {
+        bail!("the slice has only {} statements", slice.statements.len());
+    }
+    Ok(start.elapsed())
+}
+
+/// The longest of some.
+fn seek(recording: &mut Recording) -> Duration {
+    let mut longest = Duration::ZERO;
+    for number in 1..=SEEKS {
+        let time = Time(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % recording.end().0.max(1));
+        let start = Instant::now();
+        recording.at(time);
+        longest = longest.max(start.elapsed());
+    }
+    longest
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn index(recording: &mut Recording) -> Result<Duration> {
+    let program = Program::from_memory(&recording.last().machine.memory);
+    let (flow, scope) = (Flow::new(&program), Scope::default());
+    let start = Instant::now();
+    let last = Time(recording.end().0.saturating_sub(1));
+    Indices::new(&flow, &scope).at(recording, last).context("an index of the last instruction")?;
+    Ok(start.elapsed())
+}
+
+fn align(recording: &mut Recording) -> Duration {
+    let program = Program::from_memory(&recording.last().machine.memory);
+    let (flow, scope) = (Flow::new(&program), Scope::default());
+    let keys = keys_of_one(&program);
+    let mut side = || (recording.at(recording.start()), Indexer::new(&flow, &scope, keys.clone()));
+    let mut alignment = Alignment::new(side(), side());
+    let mut instances = 0;
+    let taken = timed(|| instances = alignment.by_ref().count());
+    eprintln!("statement instances: {instances}");
+    taken
+}
+
+/// What all diversions take together.
+fn divert(recording: &mut Recording) -> Duration {
+    let program = Program::from_memory(&recording.last().machine.memory);
+    let flow = Flow::new(&program);
+    let (mut scanner, mut shapes) = (Scanner::default(), Shapes::default());
+    let (mut count, mut reached, mut taken) = (0u64, 0u64, Duration::ZERO);
+    let middle = Time(recording.end().0 / 2);
+    recording.forward(middle..Time(middle.0 + DIVERTED), |segment| {
+        let mut process = segment.before.fork();
+        for pass in segment.trace.forward() {
+            let shape = shapes.of(&pass);
+            let Ending::Branch { .. } = shape.ending else { continue };
+            let Some(function) = flow.function(shape.last()) else { continue };
+            let time = Time(pass.time.0 + (shape.addresses().len() as u64).saturating_sub(1));
+            process.run(time, &mut Unwatched);
+            let flip = Intervention::At(time, Action::FlipBranch);
+            taken += timed(|| {
+                let mut diversion = Diversion::new(&mut process, &[flip]);
+                let arrival = diversion.run_to(function.reconvergence(shape.last()), LONGEST, &mut scanner);
+                reached += u64::from(arrival.outcome == Outcome::Reached);
+            });
+            count += 1;
+        }
+        true
+    });
+    eprintln!("diversions: {count}\nreached: {reached}");
+    taken
+}
