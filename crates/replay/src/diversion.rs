@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lift::Reg;
-use linux::{Exit, Process, Snapshot};
-use machine::{Intervention, Observer, Pass, Stop, Time, Trace, Unwatched};
+use linux::{Event, Exit, Process, Snapshot};
+use machine::{Intervention, Observer, Pass, Time, Trace, Unwatched};
 
 use crate::events::{Ending, RegisterSet, Shape, Shapes};
 
@@ -209,6 +209,7 @@ impl Diversion {
                     }
                 }
                 Ended::Process(exit) => break (Outcome::Ended(exit), now),
+                Ended::Interrupted => search.note_kernel(&self.process),
                 Ended::Until if now >= deadline => break (Outcome::CutShort, now),
                 Ended::Until => {}
             }
@@ -223,25 +224,17 @@ enum Ended {
     Until,
     /// The system call of this number has been served.
     Call(u64),
+    /// A signal handler was entered, or the process has just ended.
+    Interrupted,
     Process(Exit),
 }
 
 fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> Ended {
-    if process.kernel.ended.is_none() && !process.kernel.waiting {
-        match process.machine.run_traced(until, trace) {
-            Stop::Until => return Ended::Until,
-            Stop::Syscall => {
-                let number = process.machine.cpu.get(Reg::RAX);
-                process.kernel.syscall(&mut process.machine);
-                return Ended::Call(number);
-            }
-            // Nothing has happened; the process knows what that means for it.
-            Stop::Fault(_) | Stop::Unsupported(_) => {}
-        }
-    }
-    match process.run(until, &mut Unwatched) {
-        Exit::Until => Ended::Until,
-        exit => Ended::Process(exit),
+    match process.run_to_event_traced(until, trace) {
+        Event::Called(number) => Ended::Call(number),
+        Event::Interrupted => Ended::Interrupted,
+        Event::Exit(Exit::Until) => Ended::Until,
+        Event::Exit(exit) => Ended::Process(exit),
     }
 }
 
