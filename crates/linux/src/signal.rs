@@ -188,6 +188,8 @@ pub struct Signals {
     /// What is blocked again once the call at hand, or the handler that it ran, is over.
     saved_mask: Option<u64>,
     trap: Trap,
+    /// What was told of the signal that ended the process, if that was sent to it.
+    killed_by: Option<Information>,
 }
 
 impl Default for Signals {
@@ -200,6 +202,7 @@ impl Default for Signals {
             timers: Timers::default(),
             saved_mask: None,
             trap: Trap::default(),
+            killed_by: None,
         }
     }
 }
@@ -228,6 +231,11 @@ impl Signals {
     /// How many wait, each real-time one counted.
     pub fn pending_count(&self) -> usize {
         self.pending.len()
+    }
+
+    /// What was told of the signal that ended the process. A fault is told by [`crate::Exit::Killed`] itself.
+    pub fn killed_by(&self) -> Option<&Information> {
+        self.killed_by.as_ref()
     }
 
     /// Takes one that waits, of those in `wanted`.

@@ -6,7 +6,7 @@ use machine::{Backing, Cpu, PAGE_SIZE};
 
 use crate::kernel::{Exit, Kernel, PARENT_PID, PID};
 use crate::process::Process;
-use crate::signal::{self, Information, SI_TKILL};
+use crate::signal::{self, Information};
 
 const NT_PRSTATUS: u32 = 1;
 const NT_FPREGSET: u32 = 2;
@@ -74,8 +74,7 @@ fn signal(process: &Process) -> Option<Information> {
     let Some(Exit::Killed { signal, fault }) = &kernel.ended else { return None };
     Some(match fault {
         Some(fault) => signal::of_fault(*signal, fault, &machine.cpu, false),
-        // Only the process itself can have sent it.
-        None => Information::new(*signal, SI_TKILL).sent_by(PID, kernel.files.credentials().user),
+        None => *kernel.signals.killed_by()?,
     })
 }
 

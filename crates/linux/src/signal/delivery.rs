@@ -50,7 +50,7 @@ impl Kernel {
             let action = self.signals.action(signal).unwrap_or_default();
             match action.handler {
                 Action::IGNORE => {}
-                Action::DEFAULT => self.take_default(signal),
+                Action::DEFAULT => self.take_default(&information),
                 _ => {
                     if let Some(number) = restart.take()
                         && action.flags & Action::RESTART != 0
@@ -68,10 +68,12 @@ impl Kernel {
         }
     }
 
-    fn take_default(&mut self, signal: i32) {
+    fn take_default(&mut self, information: &Information) {
+        let signal = information.signal();
         match default_action(signal) {
             DefaultAction::Ignore => {}
             DefaultAction::Terminate => {
+                self.signals.killed_by = Some(*information);
                 self.ended.get_or_insert(Exit::Killed { signal, fault: None });
             }
             DefaultAction::Stop => {
