@@ -3,6 +3,7 @@
 mod delivery;
 mod frame;
 mod information;
+mod operands;
 mod pending;
 mod timers;
 

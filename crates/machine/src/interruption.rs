@@ -17,12 +17,18 @@ pub struct Interruption {
     pub from: u64,
     /// Registers and the memory that they were saved in, or restored from.
     pub copies: Box<[Copied]>,
-    /// Where RFLAGS are, which no register holds as a whole.
-    pub flags: Option<u64>,
+    /// Where RFLAGS are, which no register holds as a whole, and where rip is.
+    pub flags: u64,
+    pub rip: u64,
     /// Memory that was written; some of it from registers, see `copies`.
     pub written: Box<[Range<u64>]>,
     /// Registers that were given values which have nothing to do with what the program computed.
     pub set: Box<[Reg]>,
+    /// Registers in which a handler is told of what happened.
+    pub told: Box<[Reg]>,
+    /// What an instruction that faulted had its fault from: registers, and memory.
+    pub operands: Box<[Reg]>,
+    pub read: Box<[Range<u64>]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +42,8 @@ pub enum InterruptionKind {
         /// The instruction at `from` could not be executed. Otherwise the signal came from outside of it.
         fault: bool,
     },
-    /// It is left. `stack` is the stack pointer before, and where the program goes on is read from `target`.
-    Left { stack: u64, target: u64 },
+    /// It is left; `stack` is the stack pointer before.
+    Left { stack: u64 },
 }
 
 /// Some bytes of a register and where in memory they are.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lift::Reg;
 use linux::{Event, Exit, Process, Snapshot};
-use machine::{Intervention, Observer, Pass, Time, Trace, Unwatched};
+use machine::{Interruption, InterruptionKind, Intervention, Observer, Pass, Time, Trace, Unwatched};
 
 use crate::events::{Ending, RegisterSet, Shape, Shapes};
 
@@ -251,7 +251,11 @@ struct Search<'g, G> {
 impl<G: Goal> Search<'_, G> {
     /// Goes on with a stretch; `Some` if it ends in it.
     fn scan(&mut self, trace: &Trace, shapes: &mut Shapes, origin: &Snapshot) -> Option<(Outcome, Time)> {
+        let mut interruptions = trace.interruptions().iter().peekable();
         for pass in trace.forward() {
+            while let Some(interruption) = interruptions.next_if(|known| known.time <= pass.time) {
+                self.interrupt(interruption);
+            }
             let shape = shapes.of(&pass);
             let count = shape.addresses().len();
             let place = if self.open.is_empty() { self.goal.place(&pass, shape) } else { None };
@@ -292,7 +296,15 @@ impl<G: Goal> Search<'_, G> {
                 Ending::Next | Ending::Jump | Ending::Branch { .. } | Ending::Indirect { stack: false } => {}
             }
         }
+        interruptions.for_each(|interruption| self.interrupt(interruption));
         None
+    }
+
+    /// A signal handler is like a call that nobody made; when it is left it has returned already.
+    fn interrupt(&mut self, interruption: &Interruption) {
+        if let InterruptionKind::Entered { slot, .. } = interruption.kind {
+            self.open.push(slot);
+        }
     }
 
     /// The stack ends here: activations below are gone.

@@ -1,5 +1,7 @@
 //! How a signal takes its effect: between two instructions, when a system call is over, or when an instruction faulted.
 
+use std::ops::Range;
+
 use lift::Reg;
 use machine::{
     AccessFault, Cause, Core, Cpu, Fault, FaultKind, Interruption, InterruptionKind, Machine, Memory, Time,
@@ -7,6 +9,7 @@ use machine::{
 
 use super::frame::{self, CONTEXT_BYTES, Contents, Layout};
 use super::information::{self, Information, SI_KERNEL};
+use super::operands::{Operands, operands};
 use super::{Action, AlternateStack, DefaultAction, SIGSEGV, UNBLOCKABLE, bit, default_action};
 use crate::errno::Errno;
 use crate::guest::Guest;
@@ -28,6 +31,7 @@ struct Origin<'a> {
     /// The instruction that could not be executed.
     faulted_at: Option<u64>,
     flags: u64,
+    operands: Operands,
 }
 
 impl Kernel {
@@ -58,8 +62,9 @@ impl Kernel {
                         cpu.rip = cpu.rip.wrapping_sub(SYSCALL_LENGTH);
                         cpu.set(Reg::RAX, number);
                     }
-                    let cause = Origin { information: &information, faulted_at: None, flags: cpu.rflags() };
-                    self.run_handler(memory, cpu, time, &cause);
+                    let (flags, operands) = (cpu.rflags(), Operands::default());
+                    let cause = Origin { information: &information, faulted_at: None, flags, operands };
+                    self.run_handler(memory, cpu, time, cause);
                 }
             }
         }
@@ -114,6 +119,7 @@ impl Kernel {
         };
         self.signals.trap = self.signals.trap.after(&fault, is_present, is_x87);
         let information = information::of_fault(signal, &fault, &machine.cpu, is_x87);
+        let operands = operands(machine, fault.kind);
         let mut flags = machine.cpu.rflags();
         if fault.kind == FaultKind::Breakpoint {
             machine.cpu.rip = after_breakpoint(machine, fault.rip);
@@ -122,8 +128,8 @@ impl Kernel {
         }
         self.accesses.clear();
         let Core { cpu, memory, .. } = &mut **machine;
-        let cause = Origin { information: &information, faulted_at: Some(fault.rip), flags };
-        self.run_handler(memory, cpu, time, &cause);
+        let cause = Origin { information: &information, faulted_at: Some(fault.rip), flags, operands };
+        self.run_handler(memory, cpu, time, cause);
         if self.signals.is_interrupted() {
             self.deliver_into(memory, cpu, time, None);
         }
@@ -135,14 +141,14 @@ impl Kernel {
     }
 
     /// Enters a handler. Where there is no room for its frame, the process gets SIGSEGV instead.
-    fn run_handler(&mut self, memory: &mut Memory, cpu: &mut Cpu, time: Time, cause: &Origin<'_>) {
+    fn run_handler(&mut self, memory: &mut Memory, cpu: &mut Cpu, time: Time, cause: Origin<'_>) {
         let signal = cause.information.signal();
         let action = self.signals.action(signal).unwrap_or_default();
         let from = cause.faulted_at.unwrap_or(cpu.rip);
         if action.flags & Action::RESET != 0 {
             self.signals.set_action(signal, Action { handler: Action::DEFAULT, ..action });
         }
-        match self.push_frame(memory, cpu, cause, &action) {
+        match self.push_frame(memory, cpu, &cause, &action) {
             Ok((layout, stack)) => {
                 let kind = InterruptionKind::Entered {
                     signal,
@@ -155,9 +161,13 @@ impl Kernel {
                     kind,
                     from,
                     copies: layout.copies(),
-                    flags: Some(layout.flags()),
-                    written: self.frame_ranges(layout, &action),
+                    flags: layout.flags(),
+                    rip: layout.rip(),
+                    written: frame_ranges(layout, &action),
                     set: frame::set_on_entry(),
+                    told: [Reg::RDI].into(),
+                    operands: cause.operands.slots.into(),
+                    read: cause.operands.memory.into(),
                 });
                 frame::enter(cpu, layout, cause.information, action.handler);
                 let own = if action.flags & Action::NO_DEFER == 0 { bit(signal) } else { 0 };
@@ -175,14 +185,6 @@ impl Kernel {
         }
     }
 
-    fn frame_ranges(&self, layout: Layout, action: &Action) -> Box<[std::ops::Range<u64>]> {
-        let end = match action.flags & Action::INFORMATION {
-            0 => layout.information(),
-            _ => layout.information().wrapping_add(information::INFORMATION_SIZE as u64),
-        };
-        [layout.start..end, layout.float..layout.float.wrapping_add(lift::FXSAVE_BYTES)].into()
-    }
-
     /// Writes what the handler will find on its stack; says where, and which stack that is if it is another one.
     fn push_frame(
         &mut self,
@@ -190,7 +192,7 @@ impl Kernel {
         cpu: &Cpu,
         cause: &Origin<'_>,
         action: &Action,
-    ) -> Result<(Layout, Option<std::ops::Range<u64>>), NoRoom> {
+    ) -> Result<(Layout, Option<Range<u64>>), NoRoom> {
         const FULL: NoRoom = NoRoom { out_of_memory: false };
         let pointer = cpu.get(Reg::RSP);
         let stack = self.signals.stack;
@@ -241,7 +243,7 @@ impl Call<'_> {
     }
 
     fn restore_frame(&mut self, pointer: u64) -> Result<(), Errno> {
-        let from = self.cpu.rip;
+        let from = self.cpu.rip.wrapping_sub(SYSCALL_LENGTH);
         let layout = Layout::left_at(pointer, 0);
         let context: [u8; CONTEXT_BYTES] = self.guest.read_array(layout.context())?;
         let mut cpu = self.cpu.clone();
@@ -266,12 +268,16 @@ impl Call<'_> {
         let _ = self.set_alternate_stack(restored.stack);
         self.kernel.interruptions.push(Interruption {
             time: self.time,
-            kind: InterruptionKind::Left { stack: pointer, target: layout.rip() },
+            kind: InterruptionKind::Left { stack: pointer },
             from,
             copies: layout.copies(),
-            flags: Some(layout.flags()),
+            flags: layout.flags(),
+            rip: layout.rip(),
             written: [].into(),
             set: set.into(),
+            told: [].into(),
+            operands: [].into(),
+            read: [].into(),
         });
         Ok(())
     }
@@ -291,6 +297,15 @@ impl Call<'_> {
         };
         Ok(())
     }
+}
+
+/// Memory that a frame takes.
+fn frame_ranges(layout: Layout, action: &Action) -> Box<[Range<u64>]> {
+    let end = match action.flags & Action::INFORMATION {
+        0 => layout.information(),
+        _ => layout.information().wrapping_add(information::INFORMATION_SIZE as u64),
+    };
+    [layout.start..end, layout.float..layout.float.wrapping_add(lift::FXSAVE_BYTES)].into()
 }
 
 /// Whether an address lies in a mapping of a file, but in a page behind the file's end. Such pages are mapped without

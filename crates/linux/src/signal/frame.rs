@@ -202,9 +202,9 @@ pub fn restore(cpu: &mut Cpu, context: &[u8; CONTEXT_BYTES]) -> Restored {
     }
 }
 
-/// The registers that an entered handler finds with values of the kernel's own.
+/// The registers that an entered handler finds with values of the kernel's own, but for the number of the signal.
 pub fn set_on_entry() -> Box<[Reg]> {
-    let arguments = [Reg::RAX, Reg::RDI, Reg::RSI, Reg::RDX, Reg::RSP, Reg::DIRECTION];
+    let arguments = [Reg::RAX, Reg::RSI, Reg::RDX, Reg::RSP, Reg::DIRECTION];
     let control = [Reg::X87_CONTROL, Reg::X87_FLAGS, Reg::X87_CODES, Reg::X87_TOP, Reg::MXCSR];
     let halves = |reg: Reg| [reg, reg.high_half()];
     let extended = (0..8).map(Reg::st).flat_map(halves);
