@@ -248,7 +248,18 @@ fn write_repository(directory: &Path) -> io::Result<()> {
     };
     git(&["init", "-q", "--template=", "-b", "main", "history"], Stdio::null())?;
     let import = fs::File::open(directory.join("history.import"))?;
-    git(&["-C", "history", "-c", "core.logAllRefUpdates=false", "fast-import", "--quiet", "--date-format=raw"], import.into())
+    git(
+        &[
+            "-C",
+            "history",
+            "-c",
+            "core.logAllRefUpdates=false",
+            "fast-import",
+            "--quiet",
+            "--date-format=raw",
+        ],
+        import.into(),
+    )
 }
 
 /// Gives everything below `path`, links included, its fixed time.

@@ -9,8 +9,8 @@ mod timers;
 
 use std::sync::Arc;
 
-pub use information::{Information, SI_KERNEL, SI_QUEUE, SI_TKILL, SI_USER, of_fault, signal_of};
 pub use information::{INFORMATION_SIZE, Trap};
+pub use information::{Information, SI_KERNEL, SI_QUEUE, SI_TKILL, SI_USER, of_fault, signal_of};
 pub use pending::FIRST_REAL_TIME;
 use pending::Pending;
 pub use timers::Timers;

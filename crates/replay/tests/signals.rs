@@ -12,8 +12,13 @@ use program::Scope;
 use replay::index::{Indexer, Region, keys_of_one};
 use replay::{Cell, Flow, Follow, Question, Slice, Unseen};
 
-const WAYS: [(&str, &str, &str); 5] =
-    [("fault", "4", "47"), ("divide", "5", "42"), ("raise", "4", "24"), ("skip", "1", "34"), ("compute", "3", "12000")];
+const WAYS: [(&str, &str, &str); 5] = [
+    ("fault", "4", "47"),
+    ("divide", "5", "42"),
+    ("raise", "4", "24"),
+    ("skip", "1", "34"),
+    ("compute", "3", "12000"),
+];
 
 fn run(way: &str, input: &str, optimisation: &str) -> Guest {
     Guest::compile("interrupted.c", &[optimisation], &[way, input])

@@ -102,7 +102,8 @@ impl Layout {
     /// Which bytes of which registers are where.
     pub fn copies(&self) -> Box<[Copied]> {
         let registers = self.context().wrapping_add(REGISTERS as u64);
-        let general = ORDER.iter().zip(0u64..).map(move |(reg, n)| whole(*reg, registers.wrapping_add(8 * n)));
+        let general =
+            ORDER.iter().zip(0u64..).map(move |(reg, n)| whole(*reg, registers.wrapping_add(8 * n)));
         let float = self.float;
         let control = [
             Copied { reg: Reg::X87_CONTROL, first: 0, length: 2, address: float },

@@ -7,8 +7,8 @@ use super::nr;
 use crate::errno::Errno;
 use crate::kernel::{Args, Call, PID, SysResult, Waited};
 use crate::signal::{
-    self, Action, AlternateStack, FIRST_REAL_TIME, INFORMATION_SIZE, Information, SI_QUEUE, SI_TKILL, SI_USER,
-    UNBLOCKABLE,
+    self, Action, AlternateStack, FIRST_REAL_TIME, INFORMATION_SIZE, Information, SI_QUEUE, SI_TKILL,
+    SI_USER, UNBLOCKABLE,
 };
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
@@ -478,7 +478,8 @@ mod tests {
             assert_eq!(rig.call(nr::read, &[reader, SCRATCH, 1]), Err(Errno::EINTR));
             assert_eq!((rig.kernel.ended.clone(), rig.cpu.rip), (None, HANDLER + SIGALRM as u64));
             come_back(&mut rig);
-            let expected = if restarts { (0x1232, nr::read) } else { (0x1234, Errno::EINTR.as_return_value()) };
+            let expected =
+                if restarts { (0x1232, nr::read) } else { (0x1234, Errno::EINTR.as_return_value()) };
             assert_eq!((rig.cpu.rip, rig.cpu.get(Reg::RAX)), expected);
         }
     }
@@ -525,8 +526,8 @@ mod tests {
         let mut queued = [0; INFORMATION_SIZE];
         queued[8..12].copy_from_slice(&SI_QUEUE.to_le_bytes());
         rig.put(SCRATCH + 256, &queued);
-        let refused = (0..5000)
-            .position(|_| rig.call(nr::rt_sigqueueinfo, &[PROCESS, 40, SCRATCH + 256]).is_err());
+        let refused =
+            (0..5000).position(|_| rig.call(nr::rt_sigqueueinfo, &[PROCESS, 40, SCRATCH + 256]).is_err());
         assert_eq!(refused, Some(4096));
     }
 }

@@ -13,8 +13,7 @@ use super::step::{Made, Watch};
 
 const WHOLE: Bytes = 0xff;
 /// The slots that RFLAGS are put together from, but for those bits that no program computes.
-pub(super) const FLAGS: [Reg; 5] =
-    [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C, Reg::DIRECTION];
+pub(super) const FLAGS: [Reg; 5] = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C, Reg::DIRECTION];
 /// The bytes of RFLAGS that they are in.
 pub(super) const FLAG_BYTES: u64 = 2;
 /// Of rip.

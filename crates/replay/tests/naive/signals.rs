@@ -13,7 +13,9 @@ const FLAGS: [Reg; 5] = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C, 
 impl Tracer<'_> {
     pub(super) fn interrupted(&mut self, interruption: &Interruption) {
         match interruption.kind {
-            InterruptionKind::Entered { signal, slot, .. } => self.handler_entered(interruption, signal, slot),
+            InterruptionKind::Entered { signal, slot, .. } => {
+                self.handler_entered(interruption, signal, slot)
+            }
             InterruptionKind::Left { stack } => self.handler_left(interruption, stack),
         }
     }

@@ -88,7 +88,8 @@ impl<W: Watch> Forward<'_, '_, W> {
         for copied in &interruption.copies {
             for byte in 0..copied.length {
                 let at = copied.address.wrapping_add(byte.into());
-                self.carried.look_at_slot(copied.reg, 1 << (copied.first + byte), |need| saved.push((at, need)));
+                self.carried
+                    .look_at_slot(copied.reg, 1 << (copied.first + byte), |need| saved.push((at, need)));
             }
         }
         let mut flags: Option<Need> = None;
@@ -97,7 +98,8 @@ impl<W: Watch> Forward<'_, '_, W> {
                 flags = Some(flags.map_or(need, |known| known.joined(need)));
             });
         }
-        saved.extend((0..FLAG_BYTES).filter_map(|byte| Some((interruption.flags.wrapping_add(byte), flags?))));
+        saved
+            .extend((0..FLAG_BYTES).filter_map(|byte| Some((interruption.flags.wrapping_add(byte), flags?))));
         saved
     }
 

@@ -146,7 +146,9 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
         let mut ahead = Ahead::new(segment.trace);
         let mut interruptions = segment.trace.interruptions().iter().peekable();
         for pass in segment.trace.forward() {
-            while let Some(interruption) = interruptions.next_if(|interruption| interruption.time <= pass.time) {
+            while let Some(interruption) =
+                interruptions.next_if(|interruption| interruption.time <= pass.time)
+            {
                 self.interruption(interruption);
             }
             let code = self.code.block(&pass);
