@@ -67,21 +67,72 @@ pub fn compile(source: &Path, variant: Variant, flags: &[&str]) -> Result<PathBu
     static COMPILATIONS: AtomicU64 = AtomicU64::new(0);
     let number = COMPILATIONS.fetch_add(1, Ordering::Relaxed);
     let temporary = directory.join(format!("{name}.{}.{number}", std::process::id()));
-    let output = Command::new(variant.compiler)
-        .args(["-g", "-w", "-std=gnu11", variant.optimisation])
-        .args(variant.linkage.flags())
+    let mut command = Language::of(source).compiler(variant);
+    let output = command
         .args(flags)
         .arg(source)
         .arg("-o")
         .arg(&temporary)
-        .arg("-lm")
+        .args(Language::of(source).libraries())
         .output()
-        .map_err(|error| format!("{}: {error}", variant.compiler))?;
+        .map_err(|error| format!("{command:?}: {error}"))?;
     if !output.status.success() {
         return Err(format!("{variant} {}: {}", source.display(), String::from_utf8_lossy(&output.stderr)));
     }
     fs::rename(&temporary, &executable).map_err(|error| format!("{}: {error}", executable.display()))?;
     Ok(executable)
+}
+
+/// What a guest is written in, by the name of its file.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cpp,
+    Rust,
+}
+
+impl Language {
+    const ALL: [(Language, &'static str); 3] =
+        [(Language::C, "c"), (Language::Cpp, "cpp"), (Language::Rust, "rs")];
+
+    fn of(source: &Path) -> Language {
+        let extension = source.extension().unwrap_or_default();
+        Self::ALL.into_iter().find(|(_, own)| extension == *own).map_or(Language::C, |(language, _)| language)
+    }
+
+    /// The source of a guest of this name, and its language.
+    pub fn find(name: &str) -> (PathBuf, Language) {
+        let sources = Self::ALL.map(|(language, own)| (place::guest(&format!("{name}.{own}")), language));
+        let [first, ..] = sources.clone();
+        sources.into_iter().find(|(source, _)| source.exists()).unwrap_or(first)
+    }
+
+    /// Whether there is such a variant; Rust has one compiler, and is linked as that does it.
+    pub fn has(self, variant: &Variant) -> bool {
+        self != Language::Rust || variant.compiler == "gcc" && variant.linkage == Linkage::Dynamic
+    }
+
+    fn compiler(self, variant: Variant) -> Command {
+        let mut command = match (self, variant.compiler) {
+            (Language::C, compiler) => Command::new(compiler),
+            (Language::Cpp, "clang") => Command::new("clang++"),
+            (Language::Cpp, _) => Command::new("g++"),
+            (Language::Rust, _) => Command::new("rustc"),
+        };
+        if self == Language::Rust {
+            let level = variant.optimisation.trim_start_matches("-O");
+            command.args(["-g", "--edition", "2021", "--cap-lints", "allow", "-C"]);
+            command.arg(format!("opt-level={level}"));
+            return command;
+        }
+        let standard = if self == Language::C { "-std=gnu11" } else { "-std=gnu++17" };
+        command.args(["-g", "-w", standard, variant.optimisation]).args(variant.linkage.flags());
+        command
+    }
+
+    fn libraries(self) -> &'static [&'static str] {
+        if self == Language::Rust { &[] } else { &["-lm"] }
+    }
 }
 
 /// The headers beside a source: they are few, so a change in any of them recompiles all that could include it.

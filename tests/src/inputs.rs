@@ -83,6 +83,12 @@ pub fn write_all(directory: &Path) -> io::Result<()> {
     write("macros.m4", MACROS.as_bytes())?;
     write("sums.bc", SUMS.as_bytes())?;
     write("report.awk", REPORT.as_bytes())?;
+    write("queries.sql", include_bytes!("inputs/queries.sql"))?;
+    write("values.py", include_bytes!("inputs/values.py"))?;
+    write("text.pl", include_bytes!("inputs/text.pl"))?;
+    write("tables.lua", include_bytes!("inputs/tables.lua"))?;
+    write("records.json", RECORDS.as_bytes())?;
+    write("history.import", HISTORY.as_bytes())?;
     write_tree(&directory.join("tree"), &mut numbers)?;
     set_times(directory)?;
     let pack = |program: &str, arguments: &[&str], output: &str| pack(directory, program, arguments, output);
@@ -91,6 +97,7 @@ pub fn write_all(directory: &Path) -> io::Result<()> {
     pack("xz", &["-6", "-c", "short.txt"], "short.txt.xz")?;
     pack("tar", &["-c", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "tree"], "tree.tar")?;
     pack("base64", &["data.bin"], "data.base64")?;
+    write_repository(directory)?;
     pack("sha256sum", &["prose.txt", "data.bin", "empty"], "SHA256SUMS")?;
     set_times(directory)
 }
@@ -228,6 +235,33 @@ fn pack(directory: &Path, program: &str, arguments: &[&str], output: &str) -> io
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{program} failed: {status}"))) }
 }
 
+/// A repository of three commits. Its objects are those of the import, whatever git makes of them here.
+fn write_repository(directory: &Path) -> io::Result<()> {
+    let git = |arguments: &[&str], input: Stdio| {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(directory).stdin(input).stdout(Stdio::null());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        match command.status()? {
+            status if status.success() => Ok(()),
+            status => Err(io::Error::other(format!("git failed: {status}"))),
+        }
+    };
+    git(&["init", "-q", "--template=", "-b", "main", "history"], Stdio::null())?;
+    let import = fs::File::open(directory.join("history.import"))?;
+    git(
+        &[
+            "-C",
+            "history",
+            "-c",
+            "core.logAllRefUpdates=false",
+            "fast-import",
+            "--quiet",
+            "--date-format=raw",
+        ],
+        import.into(),
+    )
+}
+
 /// Gives everything below `path`, links included, its fixed time.
 fn set_times(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() {
@@ -243,6 +277,54 @@ fn set_times(path: &Path) -> io::Result<()> {
     };
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+const RECORDS: &str = r#"[{"name": "list.c", "faults": [1, 2.5, null], "open": true},
+ {"name": "tree.c", "faults": [], "open": false}, {"name": "\u00e9 \"main\"", "faults": [1e3, -0.1], "deep": {"a": {"b": [3]}}}]
+"#;
+
+const HISTORY: &str = "blob
+mark :1
+data <<END
+one
+two
+six
+END
+blob
+mark :2
+data <<END
+one
+three
+seven
+END
+commit refs/heads/main
+mark :3
+committer A Person <a@example.org> 1000000000 +0200
+data <<END
+Begin the list
+END
+M 100644 :1 list.txt
+
+commit refs/heads/main
+mark :4
+committer Another <b@example.org> 1000003600 -0500
+data <<END
+Count on
+
+With a text of its own.
+END
+from :3
+M 100644 :2 list.txt
+
+commit refs/heads/main
+mark :5
+committer A Person <a@example.org> 1000007200 +0000
+data <<END
+Add a copy
+END
+from :4
+M 100755 :2 copy/list.txt
+
+";
 
 const MACROS: &str = "define(`fact', `ifelse($1, 0, 1, `eval($1 * fact(decr($1)))')')dnl
 define(`forloop', `pushdef(`$1', `$2')_forloop($@)popdef(`$1')')dnl

@@ -43,7 +43,10 @@ pub fn report(process: &Process, exit: &Exit, name: &str, coloured: bool) -> Opt
         Exit::Exited(_) | Exit::Input => return None,
         Exit::Killed { signal, fault } => {
             let doing = fault.as_ref().map(|fault| cause::describe(machine, fault));
-            (killed(name, *signal, doing.as_deref()), instruction_line(machine, fault.is_some()))
+            let is_from_itself =
+                process.kernel.signals.killed_by().is_none_or(|told| told.code() != signal::SI_KERNEL);
+            let reason = killed(name, *signal, doing.as_deref(), is_from_itself);
+            (reason, instruction_line(machine, fault.is_some()))
         }
         Exit::Unsupported(unsupported) => unsupported_lines(&program, unsupported),
         Exit::Until => (
@@ -84,7 +87,7 @@ pub fn doing(machine: &Machine, exit: &Exit) -> Option<String> {
     }
 }
 
-fn killed(name: &str, signal: i32, doing: Option<&str>) -> String {
+fn killed(name: &str, signal: i32, doing: Option<&str>, is_from_itself: bool) -> String {
     let signal_name = signal::name(signal);
     match (doing, signal) {
         (Some(doing), _) => format!("{name} was killed by {signal_name}: it {doing}"),
@@ -92,6 +95,10 @@ fn killed(name: &str, signal: i32, doing: Option<&str>) -> String {
             format!("{name} was killed by {signal_name}: it wrote to a pipe that nobody reads")
         }
         (None, signal::SIGABRT) => format!("{name} was killed by {signal_name}: it aborted"),
+        (None, signal::SIGSEGV) if !is_from_itself => format!(
+            "{name} was killed by {signal_name}: the stack has no room for a signal's handler, or holds no valid frame of one"
+        ),
+        (None, _) if !is_from_itself => format!("{name} was killed by {signal_name}: its timer went off"),
         (None, _) => format!("{name} was killed by {signal_name}, which it sent to itself"),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Core, Cpu, Fault, Machine, Memory, Time, Unsupported};
+use machine::{Core, Cpu, Fault, Interruption, Machine, Memory, Time, Unsupported};
 
 use crate::clock::Clock;
 use crate::errno::Errno;
@@ -17,7 +17,7 @@ use crate::heap::Heap;
 use crate::moved::{Moved, Place};
 use crate::output::Output;
 use crate::resources::Resources;
-use crate::signal::Signals;
+use crate::signal::{self, SIGALRM, Signals};
 use crate::syscalls::{self, MappedCopies, SharedMapping};
 
 /// The ids of the one process that there is. Constant, so that a run that prints them repeats itself.
@@ -79,6 +79,10 @@ pub struct Kernel {
     pub accesses: Vec<KernelAccess>,
     /// Where the last system call got bytes from and where it put them, as far as that is not the kernel itself.
     pub moved: Vec<Moved>,
+    /// What was done between two instructions since somebody last took these away.
+    pub interruptions: Vec<Interruption>,
+    /// A signal ended the last system call before it was done, and one whose handler asks for it starts it again.
+    pub can_restart: bool,
     pub files: FileSystem,
     pub clock: Clock,
     pub random: RandomStream,
@@ -109,6 +113,8 @@ impl Kernel {
         Kernel {
             accesses: Vec::new(),
             moved: Vec::new(),
+            interruptions: Vec::new(),
+            can_restart: false,
             files,
             clock: Clock::new(start),
             random: RandomStream::default(),
@@ -136,7 +142,8 @@ impl Kernel {
 
     /// Serves the system call that the machine stopped at: number and arguments from the registers, result
     /// into rax. Afterwards [`Kernel::ended`] tells whether it was the process's last, and [`Kernel::waiting`]
-    /// whether it has to be served again when there is more input; nothing has happened then.
+    /// whether it has to be served again when there is more input; nothing has happened then. Signals are not delivered yet,
+    /// see [`Kernel::deliver`].
     pub fn syscall(&mut self, machine: &mut Machine) {
         self.waiting = false;
         let (number, args) = Kernel::request(machine);
@@ -165,6 +172,7 @@ impl Kernel {
         let mut accesses = std::mem::take(&mut self.accesses);
         accesses.clear();
         self.moved.clear();
+        self.can_restart = false;
         let mut call = Call { kernel: self, guest: Guest::new(memory, &mut accesses), cpu, time };
         let result = syscalls::dispatch(&mut call, number, args);
         if call.guest.out_of_memory() {
@@ -207,6 +215,14 @@ pub struct Call<'a> {
     pub time: Time,
 }
 
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    Elapsed,
+    /// A signal has come, or the process has ended.
+    Interrupted,
+}
+
 /// The six argument registers.
 pub type Args = [u64; 6];
 /// What a system call returns in rax.
@@ -218,9 +234,39 @@ impl Call<'_> {
         self.kernel.ended.get_or_insert(exit);
     }
 
-    /// For a call that would wait for ever: nobody else is there to end the wait.
-    pub fn block_forever(&mut self, call: &'static str) -> SysResult {
-        self.end(Exit::Deadlock { call });
+    /// For a call that waits for something that nobody is there to do: only its time-out, a timer or a signal can end that. The
+    /// clock jumps to there.
+    pub fn wait(&mut self, name: &'static str, timeout: Option<Duration>) -> Waited {
+        self.wait_for(name, 0, timeout)
+    }
+
+    /// The same for a call that signals of `set` end as well, though they are blocked.
+    pub fn wait_for(&mut self, name: &'static str, set: u64, timeout: Option<Duration>) -> Waited {
+        let signals = &self.kernel.signals;
+        if signals.is_interrupted() {
+            return Waited::Interrupted;
+        }
+        let counts = signals.would_interrupt(SIGALRM) || set & signal::bit(SIGALRM) != 0;
+        let alarm = signals.timers.expiry().filter(|_| counts);
+        let alarm = alarm.map(|expiry| expiry.saturating_sub(self.kernel.clock.elapsed()));
+        let (duration, waited) = match (timeout, alarm) {
+            (None, None) => {
+                self.end(Exit::Deadlock { call: name });
+                return Waited::Interrupted;
+            }
+            (Some(timeout), Some(alarm)) if timeout < alarm => (timeout, Waited::Elapsed),
+            (_, Some(alarm)) => (alarm, Waited::Interrupted),
+            (Some(timeout), None) => (timeout, Waited::Elapsed),
+        };
+        self.kernel.clock.sleep(duration);
+        self.kernel.let_timers_go_off(self.time);
+        waited
+    }
+
+    /// For a call that would wait for ever, and that starts again if a signal ends it whose handler asks for that.
+    pub fn block_forever(&mut self, name: &'static str) -> SysResult {
+        self.wait(name, None);
+        self.kernel.can_restart = true;
         Err(Errno::EINTR)
     }
 

@@ -30,7 +30,7 @@ pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;
 pub use moved::{Moved, Place, SystemCall};
 pub use output::{Output, Written};
-pub use process::{Config, Process};
+pub use process::{Config, Event, Process};
 pub use snapshot::Snapshot;
 pub use stack::{STACK_SIZE, STACK_TOP};
 pub use syscalls::nr::name as syscall_name;

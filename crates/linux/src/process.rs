@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Backing, Cause, Fault, FaultKind, Machine, Memory, Observer, Stop, Time, Trace};
+use machine::{Interruption, Machine, Memory, Observer, Stop, Time, Trace, Unwatched};
 
 use crate::clock;
 use crate::fs::{
@@ -18,7 +18,6 @@ use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
 use crate::moved::{Moved, Place, SystemCall};
-use crate::signal;
 
 /// All that a run depends on, apart from the host's files.
 #[derive(Clone, Debug)]
@@ -144,55 +143,70 @@ impl Process {
     }
 
     /// Runs until the time has come or the process ends. A process that has ended stays as it is.
+    ///
+    /// Signals are delivered between instructions: those of a system call with it, one that a timer sends before the instruction at
+    /// its time, one that a fault raises when its instruction is tried. So the state at a time is the same whoever stops there.
     pub fn run<O: Observer>(&mut self, until: Time, observer: &mut O) -> Exit {
-        self.run_by(|machine| machine.run(until, observer), |_| {})
+        self.run_with(until, &mut Watching(observer))
     }
 
-    /// The same with a trace of what the machine does; the kernel's part is not in it.
+    /// The same with a trace of what the machine does; of the kernel's part only how handlers are entered and left is in it.
     pub fn run_traced(&mut self, until: Time, trace: &mut Trace) -> Exit {
-        self.run_by(|machine| machine.run_traced(until, trace), |_| {})
+        self.run_with(until, trace)
     }
 
     /// The same with the kernel's part: the system calls, with what they moved.
     pub fn run_followed(&mut self, until: Time, trace: &mut Trace, calls: &mut Vec<SystemCall>) -> Exit {
-        self.run_by(|machine| machine.run_traced(until, trace), |call| calls.push(call()))
+        self.run_with(until, &mut Following { trace, calls })
     }
 
-    /// `note` is handed each system call that was served, to be asked for if somebody cares.
-    fn run_by(
-        &mut self,
-        mut run: impl FnMut(&mut Machine) -> Stop,
-        mut note: impl FnMut(&dyn Fn() -> SystemCall),
-    ) -> Exit {
+    fn run_with<C: Company>(&mut self, until: Time, company: &mut C) -> Exit {
         loop {
-            if let Some(exit) = &self.kernel.ended {
-                return exit.clone();
-            }
-            if self.kernel.waiting {
-                self.serve(&mut note);
-                if self.kernel.waiting {
-                    return Exit::Input;
-                }
-                continue;
-            }
-            match run(&mut self.machine) {
-                Stop::Until => return Exit::Until,
-                Stop::Syscall => self.serve(&mut note),
-                Stop::Fault(fault) => self.kernel.ended = Some(self.fatal(fault)),
-                Stop::Unsupported(instruction) => {
-                    self.kernel.ended = Some(Exit::Unsupported(instruction));
-                }
+            match self.run_to_event(until, company) {
+                Event::Exit(exit) => return exit,
+                Event::Called(_) | Event::Interrupted => {}
             }
         }
     }
 
-    fn serve(&mut self, note: &mut impl FnMut(&dyn Fn() -> SystemCall)) {
+    /// Runs as [`Process::run_traced`] does, but only until something has happened that the machine had no part in.
+    pub fn run_to_event_traced(&mut self, until: Time, trace: &mut Trace) -> Event {
+        self.run_to_event(until, trace)
+    }
+
+    fn run_to_event<C: Company>(&mut self, until: Time, company: &mut C) -> Event {
+        if let Some(exit) = &self.kernel.ended {
+            return Event::Exit(exit.clone());
+        }
+        if self.kernel.waiting {
+            return self.serve(company);
+        }
+        let alarm = self.kernel.signals.timers.deadline();
+        match company.run(&mut self.machine, until.min(alarm)) {
+            Stop::Until if self.machine.time < alarm => return Event::Exit(Exit::Until),
+            Stop::Until => self.kernel.deliver(&mut self.machine, None),
+            Stop::Syscall => return self.serve(company),
+            Stop::Fault(fault) => self.kernel.fault(&mut self.machine, fault),
+            Stop::Unsupported(instruction) => {
+                self.kernel.ended = Some(Exit::Unsupported(instruction));
+            }
+        }
+        self.tell(company);
+        Event::Interrupted
+    }
+
+    /// Serves the system call that the machine stopped at, and delivers the signals that wait then.
+    pub fn serve_call(&mut self) {
+        self.serve(&mut Watching(&mut Unwatched));
+    }
+
+    fn serve<C: Company>(&mut self, company: &mut C) -> Event {
         let (number, arguments) = Kernel::request(&self.machine);
         self.kernel.syscall(&mut self.machine);
         if self.kernel.waiting {
-            return;
+            return Event::Exit(Exit::Input);
         }
-        note(&|| {
+        company.called(&|| {
             let written = self.kernel.accesses.iter().filter(|access| access.write);
             let by_kernel = written.map(|access| Moved {
                 from: Place::Kernel,
@@ -207,6 +221,14 @@ impl Process {
                 moved: by_kernel.chain(self.kernel.moved.iter().copied()).collect(),
             }
         });
+        self.kernel.deliver(&mut self.machine, Some(number));
+        self.tell(company);
+        Event::Called(number)
+    }
+
+    /// Tells what was done between two instructions.
+    fn tell<C: Company>(&mut self, company: &mut C) {
+        self.kernel.interruptions.drain(..).for_each(|interruption| company.interrupted(interruption));
     }
 
     /// A hash of everything that the further run depends on.
@@ -242,31 +264,64 @@ impl Process {
         files.set_executable(&command.executable);
         Ok(Kernel::new(command, files, limits, config.start))
     }
+}
 
-    fn fatal(&self, fault: Fault) -> Exit {
-        let signal = match fault.kind {
-            FaultKind::Memory(access) if access.cause == Cause::OutOfMemory => {
-                return Exit::OutOfMemory { limit: self.kernel.limits.memory };
-            }
-            FaultKind::Memory(access) if self.beyond_file(access.address) => signal::SIGBUS,
-            FaultKind::Memory(_) | FaultKind::GeneralProtection | FaultKind::Privileged => signal::SIGSEGV,
-            FaultKind::DivideError | FaultKind::FloatException => signal::SIGFPE,
-            FaultKind::InvalidOpcode => signal::SIGILL,
-            FaultKind::Breakpoint => signal::SIGTRAP,
-        };
-        Exit::Killed { signal, fault: Some(fault) }
+/// What ended a stretch of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    Exit(Exit),
+    /// The system call of this number has been served.
+    Called(u64),
+    /// A signal was delivered, or the process has ended.
+    Interrupted,
+}
+
+/// Who goes along with a run.
+trait Company {
+    fn run(&mut self, machine: &mut Machine, until: Time) -> Stop;
+    /// A system call was served, to be asked for if somebody cares.
+    fn called(&mut self, _call: &dyn Fn() -> SystemCall) {}
+    fn interrupted(&mut self, interruption: Interruption);
+}
+
+struct Watching<'a, O>(&'a mut O);
+
+impl<O: Observer> Company for Watching<'_, O> {
+    fn run(&mut self, machine: &mut Machine, until: Time) -> Stop {
+        machine.run(until, self.0)
     }
 
-    /// Whether an address lies in a mapping of a file, but in a page behind the file's end. Such pages are
-    /// mapped without permissions, see `syscalls::memory`.
-    fn beyond_file(&self, address: u64) -> bool {
-        match self.machine.memory.region_at(address) {
-            Some(region) => match &region.backing {
-                Backing::Bytes { content, offset } => *offset >= content.len() as u64,
-                Backing::Zero => false,
-            },
-            None => false,
-        }
+    fn interrupted(&mut self, interruption: Interruption) {
+        self.0.interruption(&interruption);
+    }
+}
+
+impl Company for Trace {
+    fn run(&mut self, machine: &mut Machine, until: Time) -> Stop {
+        machine.run_traced(until, self)
+    }
+
+    fn interrupted(&mut self, interruption: Interruption) {
+        self.interrupt(interruption);
+    }
+}
+
+struct Following<'a> {
+    trace: &'a mut Trace,
+    calls: &'a mut Vec<SystemCall>,
+}
+
+impl Company for Following<'_> {
+    fn run(&mut self, machine: &mut Machine, until: Time) -> Stop {
+        machine.run_traced(until, self.trace)
+    }
+
+    fn called(&mut self, call: &dyn Fn() -> SystemCall) {
+        self.calls.push(call());
+    }
+
+    fn interrupted(&mut self, interruption: Interruption) {
+        self.trace.interrupt(interruption);
     }
 }
 

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use lift::Reg;
 use machine::{Backing, Cpu, Memory, PAGE_SIZE, Permissions, Region, Time};
 
 use crate::clock::DEFAULT_START;
+use crate::errno::Errno;
 use crate::fs::tests::Scratch;
 use crate::fs::{Credentials, FileSystem, Host, Pieces, Setup, StandardStreams, Timestamp};
 use crate::kernel::{Command, Kernel, Limits, PID, SysResult};
@@ -82,7 +84,14 @@ impl Rig {
         for (to, from) in all.iter_mut().zip(args) {
             *to = *from;
         }
-        self.kernel.serve(&mut self.memory, &mut self.cpu, Time(1), number, all)
+        let result = self.kernel.serve(&mut self.memory, &mut self.cpu, Time(1), number, all);
+        if number != nr::rt_sigreturn {
+            self.cpu.set(Reg::RAX, result.unwrap_or_else(Errno::as_return_value));
+        }
+        if !self.kernel.waiting {
+            self.kernel.deliver_into(&mut self.memory, &mut self.cpu, Time(1), Some(number));
+        }
+        result
     }
 
     /// Puts bytes into guest memory.

@@ -8,6 +8,7 @@ mod exec;
 mod fast;
 mod fault;
 mod flags;
+mod interruption;
 mod intervention;
 mod machine;
 pub(crate) mod memory;
@@ -21,6 +22,7 @@ pub use cpu::Cpu;
 pub use exec::Force;
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
+pub use interruption::{Copied, Interruption, InterruptionKind};
 pub use intervention::{Action, Edit, Intervention};
 pub use machine::{Checkpoint, Core, Machine, Time};
 pub use memory::{

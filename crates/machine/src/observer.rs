@@ -1,7 +1,7 @@
 //! Observers: what a run can be watched by. An observer is a type parameter of the run, so a run
 //! that nobody watches pays nothing.
 
-use crate::{Cpu, Time};
+use crate::{Cpu, Interruption, Time};
 use lift::Op;
 
 /// Called during a watched run. Addresses and times are those of the instruction at hand.
@@ -30,6 +30,9 @@ pub trait Observer {
     fn ret(&mut self, _time: Time, _target: u64) {}
     /// The system call instruction retired; the kernel acts next.
     fn syscall(&mut self, _time: Time, _cpu: &Cpu) {}
+    /// Something else than an instruction changed the state. The instruction before may have been told of without
+    /// having retired.
+    fn interruption(&mut self, _interruption: &Interruption) {}
 }
 
 /// Nobody watches.

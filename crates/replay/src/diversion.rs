@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lift::Reg;
-use linux::{Exit, Process, Snapshot};
-use machine::{Intervention, Observer, Pass, Stop, Time, Trace, Unwatched};
+use linux::{Event, Exit, Process, Snapshot};
+use machine::{Interruption, InterruptionKind, Intervention, Observer, Pass, Time, Trace, Unwatched};
 
 use crate::events::{Ending, RegisterSet, Shape, Shapes};
 
@@ -209,6 +209,7 @@ impl Diversion {
                     }
                 }
                 Ended::Process(exit) => break (Outcome::Ended(exit), now),
+                Ended::Interrupted => search.note_kernel(&self.process),
                 Ended::Until if now >= deadline => break (Outcome::CutShort, now),
                 Ended::Until => {}
             }
@@ -223,25 +224,17 @@ enum Ended {
     Until,
     /// The system call of this number has been served.
     Call(u64),
+    /// A signal handler was entered, or the process has just ended.
+    Interrupted,
     Process(Exit),
 }
 
 fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> Ended {
-    if process.kernel.ended.is_none() && !process.kernel.waiting {
-        match process.machine.run_traced(until, trace) {
-            Stop::Until => return Ended::Until,
-            Stop::Syscall => {
-                let number = process.machine.cpu.get(Reg::RAX);
-                process.kernel.syscall(&mut process.machine);
-                return Ended::Call(number);
-            }
-            // Nothing has happened; the process knows what that means for it.
-            Stop::Fault(_) | Stop::Unsupported(_) => {}
-        }
-    }
-    match process.run(until, &mut Unwatched) {
-        Exit::Until => Ended::Until,
-        exit => Ended::Process(exit),
+    match process.run_to_event_traced(until, trace) {
+        Event::Called(number) => Ended::Call(number),
+        Event::Interrupted => Ended::Interrupted,
+        Event::Exit(Exit::Until) => Ended::Until,
+        Event::Exit(exit) => Ended::Process(exit),
     }
 }
 
@@ -258,7 +251,11 @@ struct Search<'g, G> {
 impl<G: Goal> Search<'_, G> {
     /// Goes on with a stretch; `Some` if it ends in it.
     fn scan(&mut self, trace: &Trace, shapes: &mut Shapes, origin: &Snapshot) -> Option<(Outcome, Time)> {
+        let mut interruptions = trace.interruptions().iter().peekable();
         for pass in trace.forward() {
+            while let Some(interruption) = interruptions.next_if(|known| known.time <= pass.time) {
+                self.interrupt(interruption);
+            }
             let shape = shapes.of(&pass);
             let count = shape.addresses().len();
             let place = if self.open.is_empty() { self.goal.place(&pass, shape) } else { None };
@@ -299,7 +296,15 @@ impl<G: Goal> Search<'_, G> {
                 Ending::Next | Ending::Jump | Ending::Branch { .. } | Ending::Indirect { stack: false } => {}
             }
         }
+        interruptions.for_each(|interruption| self.interrupt(interruption));
         None
+    }
+
+    /// A signal handler is like a call that nobody made; when it is left it has returned already.
+    fn interrupt(&mut self, interruption: &Interruption) {
+        if let InterruptionKind::Entered { slot, .. } = interruption.kind {
+            self.open.push(slot);
+        }
     }
 
     /// The stack ends here: activations below are gone.

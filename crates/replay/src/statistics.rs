@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lift::Reg;
 use linux::fs::Stream;
-use linux::{Process, syscall_name};
-use machine::{Stop, Time, Trace};
+use linux::{Event, Exit, Process, syscall_name};
+use machine::{Time, Trace};
 use program::{Program, Scope, Trust};
 
 /// Instructions that are traced at a time.
@@ -72,22 +71,13 @@ impl Statistics {
     /// Runs a stretch and counts its system calls; says whether the process has ended.
     fn run(&mut self, process: &mut Process, until: Time, trace: &mut Trace) -> bool {
         loop {
-            match process.machine.run_traced(until, trace) {
-                Stop::Until => return false,
-                Stop::Syscall => {
-                    let number = process.machine.cpu.get(Reg::RAX);
+            match process.run_to_event_traced(until, trace) {
+                Event::Called(number) => {
                     let name = syscall_name(number).map_or_else(|| format!("number {number}"), str::to_owned);
                     *self.system_calls.entry(name).or_default() += 1;
-                    process.kernel.syscall(&mut process.machine);
-                    if process.kernel.ended.is_some() || process.kernel.waiting {
-                        return true;
-                    }
                 }
-                Stop::Fault(_) | Stop::Unsupported(_) => {
-                    // The process finds the same again, and what it means.
-                    process.run_traced(until, trace);
-                    return true;
-                }
+                Event::Interrupted => {}
+                Event::Exit(exit) => return exit != Exit::Until,
             }
         }
     }

@@ -159,6 +159,10 @@ fn small_programs_have_the_slices_that_their_graphs_have() {
         ("channels.c", &["send", "xy"]),
         ("channels.c", &["mapping", "xy"]),
         ("long_doubles.c", &["7.5", "1.25"]),
+        ("interrupted.c", &["fault", "4"]),
+        ("interrupted.c", &["divide", "5"]),
+        ("interrupted.c", &["raise", "4"]),
+        ("interrupted.c", &["compute", "3"]),
     ] {
         for (compiler, optimisation) in [("gcc", "-O0"), ("clang", "-O1")] {
             let mut guest = Guest::compile_by(compiler, source, &[optimisation], arguments);

@@ -1,4 +1,4 @@
-/* System calls about signals, as far as they go without handlers being run. */
+/* System calls about signals. */
 #include "case.h"
 #include <signal.h>
 #include <sys/time.h>
@@ -23,4 +23,12 @@ CASE(kill) { TELL(kill(getpid(), 0)); TELL(kill(getpid(), 999)); signal(SIGUSR1,
 CASE(tgkill) { TELL(syscall(SYS_tgkill, getpid(), gettid(), 0)); signal(SIGUSR1, SIG_IGN); TELL(syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1)); TELL(syscall(SYS_tgkill, -1, gettid(), 0)); }
 CASE(alarm) { TELL(alarm(1000)); printf("%d\n", alarm(0) >= 999); struct itimerval t = {{0, 0}, {5000, 0}}, old; TELL(setitimer(ITIMER_REAL, &t, NULL)); TELL(getitimer(ITIMER_REAL, &old)); printf("%d\n", old.it_value.tv_sec > 4000); }
 
-CASES(ENTRY(rt_sigaction), ENTRY(rt_sigprocmask), ENTRY(rt_sigpending), ENTRY(sigaltstack), ENTRY(kill), ENTRY(tgkill), ENTRY(alarm))
+CASE(setitimer) { struct itimerval t = {{2, 500}, {5000, 0}}, old; TELL(setitimer(ITIMER_REAL, &t, &old)); printf("%ld\n", (long)old.it_value.tv_sec); t.it_value.tv_usec = 1000000; TELL(setitimer(ITIMER_REAL, &t, NULL)); TELL(setitimer(7, &t, NULL)); t.it_value.tv_sec = t.it_value.tv_usec = 0; TELL(setitimer(ITIMER_REAL, &t, &old)); printf("%ld %ld %d\n", (long)old.it_interval.tv_sec, (long)old.it_interval.tv_usec, old.it_value.tv_sec > 4000); TELL(setitimer(ITIMER_VIRTUAL, &old, NULL)); TELL(setitimer(ITIMER_PROF, &old, &t)); }
+CASE(getitimer) { struct itimerval t = {{0, 0}, {50, 0}}; setitimer(ITIMER_REAL, &t, NULL); TELL(getitimer(ITIMER_REAL, &t)); printf("%d\n", t.it_value.tv_sec >= 49); TELL(getitimer(ITIMER_PROF, &t)); printf("%ld\n", (long)t.it_value.tv_sec); TELL(getitimer(3, &t)); }
+CASE(pause) { signal(SIGALRM, handler); alarm(1); TELL(pause()); }
+CASE(rt_sigreturn) { signal(SIGUSR1, handler); TELL(raise(SIGUSR1)); TELL(kill(getpid(), SIGUSR1)); }
+CASE(rt_sigsuspend) { sigset_t set, old; sigemptyset(&set); sigaddset(&set, SIGUSR1); signal(SIGUSR1, handler); sigprocmask(SIG_BLOCK, &set, &old); raise(SIGUSR1); TELL(sigsuspend(&old)); sigpending(&set); printf("%d\n", sigismember(&set, SIGUSR1)); }
+CASE(rt_sigtimedwait) { sigset_t set; sigemptyset(&set); sigaddset(&set, SIGUSR1); sigprocmask(SIG_BLOCK, &set, NULL); siginfo_t info; struct timespec time = {0, 1000}; TELL(sigtimedwait(&set, &info, &time)); raise(SIGUSR1); TELL(sigtimedwait(&set, &info, &time)); printf("%d\n", info.si_code); time.tv_nsec = -1; TELL(sigtimedwait(&set, &info, &time)); }
+CASE(rt_sigqueueinfo) { sigset_t set; sigemptyset(&set); sigaddset(&set, SIGRTMIN); sigprocmask(SIG_BLOCK, &set, NULL); siginfo_t info; for (int i = 0; i < 3; i++) TELL(sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = i})); for (int i = 0; i < 3; i++) { TELL(sigwaitinfo(&set, &info)); printf("%d %d\n", info.si_value.sival_int, info.si_code); } TELL(sigqueue(getpid(), 99, (union sigval){0})); }
+
+CASES(ENTRY(setitimer), ENTRY(getitimer), ENTRY(pause), ENTRY(rt_sigreturn), ENTRY(rt_sigsuspend), ENTRY(rt_sigtimedwait), ENTRY(rt_sigqueueinfo), ENTRY(rt_sigaction), ENTRY(rt_sigprocmask), ENTRY(rt_sigpending), ENTRY(sigaltstack), ENTRY(kill), ENTRY(tgkill), ENTRY(alarm))

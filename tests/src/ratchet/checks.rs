@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::rows::{Example, Guest, Instructions, Program, Syscall};
 use super::{Failure, Row, Status};
 use crate::command::{self, RunError};
-use crate::compile::{self, PLAIN};
+use crate::compile::{self, Language, PLAIN};
 use crate::outcome::Outcome;
 use crate::tree::{Detail, Tree};
 use crate::{inputs, place};
@@ -66,8 +66,8 @@ impl Row for Guest {
         let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
         let scratch = place::scratch(&self.name());
         fs::write(scratch.join("stdin"), &self.stdin).map_err(broken)?;
-        for variant in compile::variants() {
-            let source = place::guest(&format!("{name}.c"));
+        let (source, language) = Language::find(name);
+        for variant in compile::variants().into_iter().filter(|variant| language.has(variant)) {
             let executable = compile::compile(&source, variant, &flags).map_err(Failure::Broken)?;
             let program = with_arguments(executable, arguments)
                 .stdin(scratch.join("stdin"))

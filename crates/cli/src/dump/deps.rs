@@ -189,6 +189,9 @@ fn ends<'a>(sources: impl Iterator<Item = &'a Source>) -> Vec<String> {
                 let name = linux::syscall_name(*call).map_or_else(|| call.to_string(), str::to_owned);
                 (format!("the kernel's answer to {name}"), None)
             }
+            Source::Signal { signal } => {
+                (format!("what the kernel told of {}", linux::signal::name(*signal)), None)
+            }
             Source::Constant(_) => ("a constant".to_owned(), None),
         };
         match (found.last_mut(), start) {

@@ -2,11 +2,11 @@
 //! Linux, in which every field has a fixed place.
 
 use lift::Reg;
-use machine::{Backing, Cause, Cpu, Fault, FaultKind, PAGE_SIZE};
+use machine::{Backing, Cpu, PAGE_SIZE};
 
 use crate::kernel::{Exit, Kernel, PARENT_PID, PID};
 use crate::process::Process;
-use crate::signal::SIGBUS;
+use crate::signal::{self, Information};
 
 const NT_PRSTATUS: u32 = 1;
 const NT_FPREGSET: u32 = 2;
@@ -17,34 +17,22 @@ const NT_FILE: u32 = 0x4649_4c45;
 
 const STATUS_SIZE: usize = 336;
 const INFORMATION_SIZE: usize = 136;
-const FLOAT_STATE_SIZE: usize = 512;
-const SIGNAL_INFORMATION_SIZE: usize = 128;
 
 /// Selectors as a 64-bit Linux process has them.
 const USER_CODE: u64 = 0x33;
 const USER_DATA: u64 = 0x2b;
 
-/// Why a signal was raised, as siginfo says it.
-const SI_KERNEL: i32 = 0x80;
-const SI_TKILL: i32 = -6;
-const SEGV_MAPERR: i32 = 1;
-const SEGV_ACCERR: i32 = 2;
-const BUS_ADRERR: i32 = 2;
-const FPE_INTDIV: i32 = 1;
-const FPE_FLTINV: i32 = 7;
-const ILL_ILLOPN: i32 = 2;
-
 /// All notes, one after the other.
 pub fn notes(process: &Process) -> Vec<u8> {
     let Process { machine, kernel } = process;
-    let signal = Signal::of(kernel);
+    let signal = signal(process);
     let mut notes = Vec::new();
     // A debugger takes what follows a status as belonging to the same thread.
     note(&mut notes, NT_PRSTATUS, &status(&machine.cpu, kernel, signal.as_ref()));
-    note(&mut notes, NT_FPREGSET, &float_state(&machine.cpu));
+    note(&mut notes, NT_FPREGSET, &machine.cpu.float_state());
     note(&mut notes, NT_PRPSINFO, &information(kernel));
     if let Some(signal) = &signal {
-        note(&mut notes, NT_SIGINFO, &signal.information(kernel));
+        note(&mut notes, NT_SIGINFO, signal.bytes());
     }
     if !kernel.auxiliary_vector.is_empty() {
         note(&mut notes, NT_AUXV, &kernel.auxiliary_vector);
@@ -80,65 +68,24 @@ impl<const SIZE: usize> Record<SIZE> {
     }
 }
 
-/// The signal that ended a process.
-struct Signal {
-    number: i32,
-    code: i32,
-    /// What a fault was about; signals that are sent have none.
-    address: Option<u64>,
+/// What is told of the signal that ended a process.
+fn signal(process: &Process) -> Option<Information> {
+    let Process { machine, kernel } = process;
+    let Some(Exit::Killed { signal, fault }) = &kernel.ended else { return None };
+    Some(match fault {
+        Some(fault) => signal::of_fault(*signal, fault, &machine.cpu, false),
+        None => *kernel.signals.killed_by()?,
+    })
 }
 
-impl Signal {
-    fn of(kernel: &Kernel) -> Option<Signal> {
-        let Some(Exit::Killed { signal, fault }) = &kernel.ended else { return None };
-        let (code, address) = match fault {
-            Some(fault) => reason(*signal, fault),
-            None => (SI_TKILL, None),
-        };
-        Some(Signal { number: *signal, code, address })
-    }
-
-    fn information(&self, kernel: &Kernel) -> [u8; SIGNAL_INFORMATION_SIZE] {
-        let mut record = Record::new();
-        record.put(0, &self.number.to_le_bytes());
-        record.put(8, &self.code.to_le_bytes());
-        match self.address {
-            Some(address) => record.put(16, &address.to_le_bytes()),
-            // Only the process itself can have sent it.
-            None => {
-                record.put(16, &PID.to_le_bytes());
-                record.put(20, &kernel.files.credentials().user.to_le_bytes());
-            }
-        }
-        record.0
-    }
-}
-
-/// The code of a fault's signal and the address that it tells.
-fn reason(signal: i32, fault: &Fault) -> (i32, Option<u64>) {
-    let (code, address) = match fault.kind {
-        FaultKind::Memory(access) if signal == SIGBUS => (BUS_ADRERR, access.address),
-        FaultKind::Memory(access) => match access.cause {
-            Cause::Unmapped => (SEGV_MAPERR, access.address),
-            Cause::NonCanonical => (SI_KERNEL, 0),
-            Cause::Protected | Cause::OutOfMemory | Cause::CodePage => (SEGV_ACCERR, access.address),
-        },
-        FaultKind::DivideError => (FPE_INTDIV, fault.rip),
-        FaultKind::FloatException => (FPE_FLTINV, fault.rip),
-        FaultKind::InvalidOpcode => (ILL_ILLOPN, fault.rip),
-        FaultKind::GeneralProtection | FaultKind::Privileged | FaultKind::Breakpoint => (SI_KERNEL, 0),
-    };
-    (code, Some(address))
-}
-
-fn status(cpu: &Cpu, kernel: &Kernel, signal: Option<&Signal>) -> [u8; STATUS_SIZE] {
+fn status(cpu: &Cpu, kernel: &Kernel, signal: Option<&Information>) -> [u8; STATUS_SIZE] {
     let mut record = Record::new();
     if let Some(signal) = signal {
-        record.put(0, &signal.number.to_le_bytes());
-        record.put(4, &signal.code.to_le_bytes());
-        record.put(12, &(signal.number as u16).to_le_bytes());
+        record.put(0, &signal.signal().to_le_bytes());
+        record.put(4, &signal.code().to_le_bytes());
+        record.put(12, &(signal.signal() as u16).to_le_bytes());
     }
-    record.put(16, &kernel.signals.pending.to_le_bytes());
+    record.put(16, &kernel.signals.pending().to_le_bytes());
     record.put(24, &kernel.signals.blocked.to_le_bytes());
     put_ids(&mut record, 32);
     for (number, register) in registers(cpu).into_iter().enumerate() {
@@ -189,24 +136,6 @@ fn registers(cpu: &Cpu) -> [u64; 27] {
         0,
         0,
     ]
-}
-
-/// As fxsave stores it.
-fn float_state(cpu: &Cpu) -> [u8; FLOAT_STATE_SIZE] {
-    const MXCSR_MASK: u32 = 0xffff;
-    let mut record = Record::new();
-    record.put(0, &(cpu.get(Reg::X87_CONTROL) as u16).to_le_bytes());
-    record.put(2, &cpu.x87_status().to_le_bytes());
-    record.put(4, &[cpu.x87_tags()]);
-    for number in 0..8 {
-        record.put(32 + 16 * usize::from(number), &cpu.extended(number).to_le_bytes()[..10]);
-    }
-    record.put(24, &(cpu.get(Reg::MXCSR) as u32).to_le_bytes());
-    record.put(28, &MXCSR_MASK.to_le_bytes());
-    for number in 0..16 {
-        record.put(160 + 16 * usize::from(number), &cpu.xmm(number).to_le_bytes());
-    }
-    record.0
 }
 
 /// State, ids, name and arguments, as ps shows them.

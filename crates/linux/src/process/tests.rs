@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use machine::{Access, AccessFault, Unwatched};
+use machine::{Access, AccessFault, Cause, Fault, FaultKind};
 
 use super::*;
+use crate::signal;
 use crate::stack::{STACK_SIZE, STACK_TOP};
 use crate::testing::{FIXED, Segment, program};
 

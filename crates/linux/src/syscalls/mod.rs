@@ -63,10 +63,17 @@ impl Call<'_> {
     fn unknown(&mut self, number: u64, args: Args) -> SysResult {
         // The C library looks for a local cache of names before it reads /etc/passwd itself.
         const LOCAL: u64 = 1;
+        const CLONE_THREAD: u64 = 0x1_0000;
         let name_cache = number == nr::socket && args[0] == LOCAL;
         if !name_cache && !Self::SILENT.contains(&number) {
             let name = nr::name(number).map_or_else(|| format!("number {number}"), str::to_string);
-            self.kernel.warnings.add(format!("system call {name} is not supported; it failed with ENOSYS"));
+            let warning = match number {
+                nr::clone if args[0] & CLONE_THREAD != 0 => format!("threads are not supported yet: {name}"),
+                nr::clone | nr::fork | nr::vfork => format!("child processes are not supported yet: {name}"),
+                nr::execve | nr::execveat => format!("starting other programs is not supported yet: {name}"),
+                _ => format!("system call {name} is not supported; it"),
+            };
+            self.kernel.warnings.add(format!("{warning} failed with ENOSYS"));
         }
         Err(Errno::ENOSYS)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::nr;
 use crate::errno::Errno;
 use crate::fs::{MAX_DESCRIPTORS, Readiness};
-use crate::kernel::{Args, Call, SysResult};
+use crate::kernel::{Args, Call, SysResult, Waited};
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
     Some(match number {
@@ -37,8 +37,9 @@ impl Call<'_> {
         self.poll_until("poll", descriptors, count, timeout)
     }
 
-    fn ppoll(&mut self, [descriptors, count, timeout, ..]: Args) -> SysResult {
+    fn ppoll(&mut self, [descriptors, count, timeout, mask, size, _]: Args) -> SysResult {
         let timeout = self.read_timeout(timeout, 1)?;
+        self.block_while_waiting(mask, size)?;
         self.poll_until("ppoll", descriptors, count, timeout)
     }
 
@@ -66,7 +67,7 @@ impl Call<'_> {
             self.guest.write(result, &events.to_le_bytes())?;
         }
         match ready {
-            0 => self.wait(name, timeout),
+            0 => self.wait_in_vain(name, timeout),
             ready => Ok(ready),
         }
     }
@@ -89,6 +90,11 @@ impl Call<'_> {
 
     fn pselect(&mut self, args: Args) -> SysResult {
         let timeout = self.read_timeout(args[4], 1)?;
+        // The sixth argument leads to the mask and its size.
+        if args[5] != 0 {
+            let (mask, size) = (self.guest.read_u64(args[5])?, self.guest.read_u64(args[5].wrapping_add(8))?);
+            self.block_while_waiting(mask, size)?;
+        }
         self.select_until("pselect6", args, timeout)
     }
 
@@ -132,7 +138,7 @@ impl Call<'_> {
             results.push((set, bits));
         }
         if ready == 0 {
-            self.wait(name, timeout)?;
+            self.wait_in_vain(name, timeout)?;
         }
         for (set, bits) in results {
             self.guest.write(set, &bits)?;
@@ -141,13 +147,10 @@ impl Call<'_> {
     }
 
     /// Nothing is ready, and nothing will be.
-    fn wait(&mut self, name: &'static str, timeout: Timeout) -> SysResult {
-        match timeout {
-            None => self.block_forever(name),
-            Some(timeout) => {
-                self.kernel.clock.sleep(timeout);
-                Ok(0)
-            }
+    fn wait_in_vain(&mut self, name: &'static str, timeout: Timeout) -> SysResult {
+        match self.wait(name, timeout) {
+            Waited::Elapsed => Ok(0),
+            Waited::Interrupted => Err(Errno::EINTR),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::nr;
 use crate::errno::Errno;
-use crate::kernel::{Args, Call, PID, SysResult};
+use crate::kernel::{Args, Call, PID, SysResult, Waited};
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
     Some(match number {
@@ -79,14 +79,16 @@ impl Call<'_> {
             return Err(Errno::EAGAIN);
         }
         let Some(time) = time else { return self.block_forever("futex") };
-        let clock = &mut self.kernel.clock;
+        let clock = &self.kernel.clock;
         let duration = match absolute {
             None => time,
             Some(operation) if operation & CLOCK_REALTIME != 0 => time.saturating_sub(clock.peek()),
             Some(_) => time.saturating_sub(clock.uptime()),
         };
-        clock.sleep(duration);
-        Err(Errno::ETIMEDOUT)
+        match self.wait("futex", Some(duration)) {
+            Waited::Elapsed => Err(Errno::ETIMEDOUT),
+            Waited::Interrupted => Err(Errno::EINTR),
+        }
     }
 
     fn sched_getaffinity(&mut self, [process, length, mask, ..]: Args) -> SysResult {

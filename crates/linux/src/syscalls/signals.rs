@@ -1,10 +1,15 @@
-//! Signal calls: what a process says about signals is remembered, and a signal that it sends to itself takes
-//! its default action. Handlers are not run yet.
+//! Signal calls: what a process says about signals, sends itself, and waits for. How a signal takes its effect stands in
+//! `signal::delivery`.
+
+use lift::Reg;
 
 use super::nr;
 use crate::errno::Errno;
-use crate::kernel::{Args, Call, Exit, PID, SysResult};
-use crate::signal::{self, Action, AlternateStack, DefaultAction};
+use crate::kernel::{Args, Call, PID, SysResult, Waited};
+use crate::signal::{
+    self, Action, AlternateStack, FIRST_REAL_TIME, INFORMATION_SIZE, Information, SI_QUEUE, SI_TKILL,
+    SI_USER, UNBLOCKABLE,
+};
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
     let [first, second, third, ..] = args;
@@ -13,24 +18,27 @@ pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> 
         nr::rt_sigprocmask => call.rt_sigprocmask(args),
         nr::rt_sigpending => call.rt_sigpending(args),
         nr::rt_sigtimedwait => call.rt_sigtimedwait(args),
+        nr::rt_sigreturn => call.rt_sigreturn(),
         nr::sigaltstack => call.sigaltstack(args),
-        nr::rt_sigsuspend => call.block_forever("rt_sigsuspend"),
-        nr::pause => call.block_forever("pause"),
+        nr::rt_sigsuspend => call.rt_sigsuspend(args),
+        nr::pause => call.pause("pause"),
         nr::kill => call.kill(first as i32, second as i32),
         nr::tkill => call.tkill(first as i32, second as i32),
         nr::tgkill if first as i32 <= 0 || second as i32 <= 0 => Err(Errno::EINVAL),
         nr::tgkill if first as i32 != PID as i32 => Err(Errno::ESRCH),
         nr::tgkill => call.tkill(second as i32, third as i32),
-        nr::rt_sigqueueinfo => call.kill(first as i32, second as i32),
-        nr::rt_tgsigqueueinfo => call.tkill(second as i32, third as i32),
+        nr::rt_sigqueueinfo => call.queue(first as i32, second as i32, third),
+        nr::rt_tgsigqueueinfo if first as i32 <= 0 || second as i32 <= 0 => Err(Errno::EINVAL),
+        nr::rt_tgsigqueueinfo if first as i32 != PID as i32 => Err(Errno::ESRCH),
+        nr::rt_tgsigqueueinfo => call.queue(second as i32, third as i32, args[3]),
         _ => return None,
     })
 }
 
 /// The size of the guest's signal sets; all calls demand it.
 const SET_SIZE: u64 = 8;
-/// SIGKILL and SIGSTOP can be neither blocked nor handled.
-const UNBLOCKABLE: u64 = 1 << (signal::SIGKILL - 1) | 1 << (signal::SIGSTOP - 1);
+/// The resource that bounds how many signals wait.
+const RLIMIT_SIGPENDING: u64 = 11;
 
 impl Call<'_> {
     fn rt_sigaction(&mut self, [number, new, old, size, ..]: Args) -> SysResult {
@@ -82,7 +90,6 @@ impl Call<'_> {
         if old != 0 {
             self.guest.write_u64(old, blocked)?;
         }
-        self.deliver_pending();
         Ok(0)
     }
 
@@ -90,57 +97,72 @@ impl Call<'_> {
         if size > SET_SIZE {
             return Err(Errno::EINVAL);
         }
-        let bytes = self.kernel.signals.pending.to_le_bytes();
+        let signals = &self.kernel.signals;
+        let bytes = (signals.pending() & signals.blocked).to_le_bytes();
         self.guest.write(set, bytes.get(..size as usize).unwrap_or_default())?;
         Ok(0)
     }
 
-    /// Takes a pending signal of the set. With none, it waits for the time-out, or for ever.
+    /// Takes a pending signal of the set. With none, it waits for one, or for the time-out.
     fn rt_sigtimedwait(&mut self, [set, info, timeout, size, ..]: Args) -> SysResult {
         if size != SET_SIZE {
             return Err(Errno::EINVAL);
         }
-        let found = self.guest.read_u64(set)? & self.kernel.signals.pending;
-        if found != 0 {
-            let number = found.trailing_zeros() + 1;
-            if info != 0 {
-                let mut bytes = [0u8; 128];
-                bytes[0] = number as u8;
-                self.guest.write(info, &bytes)?;
-            }
-            self.kernel.signals.pending &= !signal::bit(number as i32);
-            return Ok(u64::from(number));
+        let set = self.guest.read_u64(set)? & !UNBLOCKABLE;
+        let timeout = if timeout == 0 { None } else { Some(self.read_timespec(timeout)?) };
+        let waited = match self.kernel.signals.pending() & set {
+            0 => self.wait_for("rt_sigtimedwait", set, timeout),
+            _ => Waited::Elapsed,
+        };
+        let Some(taken) = self.kernel.signals.take(set) else {
+            return Err(if waited == Waited::Elapsed { Errno::EAGAIN } else { Errno::EINTR });
+        };
+        if info != 0 {
+            self.guest.write(info, taken.bytes())?;
         }
-        if timeout == 0 {
-            return self.block_forever("rt_sigtimedwait");
+        Ok(taken.signal() as u64)
+    }
+
+    fn rt_sigsuspend(&mut self, [set, size, ..]: Args) -> SysResult {
+        if size != SET_SIZE {
+            return Err(Errno::EINVAL);
         }
-        let duration = self.read_timespec(timeout)?;
-        self.kernel.clock.sleep(duration);
-        Err(Errno::EAGAIN)
+        let mask = self.guest.read_u64(set)?;
+        self.kernel.signals.block_meanwhile(mask);
+        self.pause("rt_sigsuspend")
+    }
+
+    /// Waits for a signal; never starts again.
+    fn pause(&mut self, name: &'static str) -> SysResult {
+        self.wait(name, None);
+        Err(Errno::EINTR)
+    }
+
+    /// The mask that ppoll and its kin block signals by while they wait.
+    pub fn block_while_waiting(&mut self, mask: u64, size: u64) -> Result<(), Errno> {
+        if mask == 0 {
+            return Ok(());
+        }
+        if size != SET_SIZE {
+            return Err(Errno::EINVAL);
+        }
+        let mask = self.guest.read_u64(mask)?;
+        self.kernel.signals.block_meanwhile(mask);
+        Ok(())
     }
 
     fn sigaltstack(&mut self, [new, old, ..]: Args) -> SysResult {
-        const SMALLEST: u64 = 2048;
-        const AUTODISARM: u32 = 1 << 31;
-        let current = self.kernel.signals.stack;
+        let current = self.kernel.signals.stack.seen_from(self.cpu.get(Reg::RSP));
         if new != 0 {
-            let start = self.guest.read_u64(new)?;
-            let flags = self.guest.read_u32(new.wrapping_add(8))?;
-            let size = self.guest.read_u64(new.wrapping_add(16))?;
-            self.kernel.signals.stack = match flags & !AUTODISARM {
-                AlternateStack::DISABLED => AlternateStack { start: 0, flags, size: 0 },
-                0 | 1 if size < SMALLEST => return Err(Errno::ENOMEM),
-                0 | 1 => AlternateStack { start, flags: flags & AUTODISARM, size },
-                _ => return Err(Errno::EINVAL),
+            let wanted = AlternateStack {
+                start: self.guest.read_u64(new)?,
+                flags: self.guest.read_u32(new.wrapping_add(8))?,
+                size: self.guest.read_u64(new.wrapping_add(16))?,
             };
+            self.set_alternate_stack(wanted)?;
         }
         if old != 0 {
-            let mut bytes = [0u8; 24];
-            let fields = [current.start, u64::from(current.flags), current.size];
-            for (to, from) in bytes.iter_mut().zip(fields.iter().flat_map(|field| field.to_le_bytes())) {
-                *to = from;
-            }
-            self.guest.write(old, &bytes)?;
+            self.guest.write(old, &current.bytes())?;
         }
         Ok(0)
     }
@@ -151,66 +173,67 @@ impl Call<'_> {
         if process != group && process != 0 && process != -group && process != -1 {
             return Err(Errno::ESRCH);
         }
-        self.raise(number)
+        self.send(Information::new(number, SI_USER))
     }
 
     fn tkill(&mut self, thread: i32, number: i32) -> SysResult {
         match thread {
             ..=0 => Err(Errno::EINVAL),
-            _ if thread == PID as i32 => self.raise(number),
+            _ if thread == PID as i32 => self.send(Information::new(number, SI_TKILL)),
             _ => Err(Errno::ESRCH),
         }
     }
 
-    /// Sends the process a signal; 0 only asks whether that would be possible.
-    pub fn raise(&mut self, number: i32) -> SysResult {
+    /// A signal with what the sender wants to say beside it.
+    fn queue(&mut self, process: i32, number: i32, information: u64) -> SysResult {
+        let bytes: [u8; INFORMATION_SIZE] = self.guest.read_array(information)?;
+        if process != PID as i32 {
+            return Err(Errno::ESRCH);
+        }
         if number == 0 {
             return Ok(0);
         }
         self.kernel.signals.action(number).ok_or(Errno::EINVAL)?;
-        self.kernel.signals.pending |= signal::bit(number);
-        self.deliver_pending();
+        let information = Information::given(number, bytes);
+        if self.has_too_many_pending(number) && information.code() == SI_QUEUE {
+            return Err(Errno::EAGAIN);
+        }
+        self.kernel.signals.send(information);
         Ok(0)
     }
 
-    /// Lets every pending signal that is not blocked take its effect, lowest number first.
-    fn deliver_pending(&mut self) {
-        loop {
-            let signals = &mut self.kernel.signals;
-            let ready = signals.pending & !signals.blocked;
-            if ready == 0 || self.kernel.ended.is_some() {
-                return;
-            }
-            let number = ready.trailing_zeros() as i32 + 1;
-            signals.pending &= !signal::bit(number);
-            self.take_effect(number);
-        }
+    /// Sends the process a signal of its own.
+    pub fn raise(&mut self, number: i32) -> SysResult {
+        self.send(Information::new(number, SI_USER))
     }
 
-    fn take_effect(&mut self, number: i32) {
-        let handler = self.kernel.signals.action(number).map_or(Action::DEFAULT, |action| action.handler);
-        if handler == Action::IGNORE {
-            return;
+    /// Sends the process a signal, from itself; 0 only asks whether that would be possible.
+    fn send(&mut self, information: Information) -> SysResult {
+        let number = information.signal();
+        if number == 0 {
+            return Ok(0);
         }
-        let action = signal::default_action(number);
-        if handler != Action::DEFAULT {
-            let name = signal::name(number);
-            self.kernel.warnings.add(format!(
-                "signal handlers are not run yet: {name} took its default action instead of its handler"
-            ));
+        self.kernel.signals.action(number).ok_or(Errno::EINVAL)?;
+        if !self.has_too_many_pending(number) {
+            let user = self.kernel.files.credentials().user;
+            self.kernel.signals.send(information.sent_by(PID, user));
         }
-        match action {
-            DefaultAction::Ignore => {}
-            DefaultAction::Terminate => self.end(Exit::Killed { signal: number, fault: None }),
-            DefaultAction::Stop => self.end(Exit::Deadlock { call: "kill" }),
-        }
+        Ok(0)
+    }
+
+    /// Signals that are counted each time can be sent without end.
+    fn has_too_many_pending(&self, number: i32) -> bool {
+        const MOST: u64 = 1 << 16;
+        let limit = self.kernel.resources.get(RLIMIT_SIGPENDING).map_or(MOST, |limit| limit.soft.min(MOST));
+        number >= FIRST_REAL_TIME && self.kernel.signals.pending_count() as u64 >= limit
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signal::{SIGABRT, SIGCHLD};
+    use crate::kernel::Exit;
+    use crate::signal::{SIGABRT, SIGALRM, SIGCHLD, SIGSEGV};
     use crate::testing::{Rig, SCRATCH};
 
     const SIGUSR1: i32 = 10;
@@ -281,15 +304,6 @@ mod tests {
     }
 
     #[test]
-    fn a_handler_is_named_in_a_warning_until_handlers_run() {
-        let mut rig = Rig::new();
-        install(&mut rig, SIGUSR1, 0x1234);
-        assert_eq!(rig.call(nr::kill, &[PROCESS, SIGUSR1 as u64]), Ok(0));
-        assert_eq!(rig.kernel.ended, Some(Exit::Killed { signal: SIGUSR1, fault: None }));
-        assert!(rig.kernel.warnings.list()[0].contains("SIGUSR1"));
-    }
-
-    #[test]
     fn waiting_for_a_signal_that_nobody_can_send_is_a_deadlock() {
         let mut rig = Rig::new();
         assert_eq!(rig.call(nr::pause, &[]), Err(Errno::EINTR));
@@ -304,7 +318,216 @@ mod tests {
         assert_eq!(rig.get_u32(SCRATCH + 40), AlternateStack::DISABLED);
         assert_eq!(rig.call(nr::sigaltstack, &[0, SCRATCH + 32]), Ok(0));
         assert_eq!((rig.get_u64(SCRATCH + 32), rig.get_u64(SCRATCH + 48)), (0x1000, 8192));
+        assert_eq!(rig.get_u32(SCRATCH + 40), 0);
         rig.put(SCRATCH, &[0x1000u64, 0, 100].map(u64::to_le_bytes).concat());
         assert_eq!(rig.call(nr::sigaltstack, &[SCRATCH, 0]), Err(Errno::ENOMEM));
+    }
+
+    const HANDLER: u64 = 0x40_1000;
+    const RESTORER: u64 = 0x40_2000;
+    const STACK: u64 = SCRATCH + 0x8000;
+
+    /// A rig whose stack is in the scratch region, with a handler for a signal.
+    fn with_handler(number: i32, flags: u64, mask: u64) -> Rig {
+        let mut rig = Rig::new();
+        rig.cpu.set(Reg::RSP, STACK);
+        rig.cpu.rip = 0x1234;
+        handle(&mut rig, number, flags, mask);
+        rig
+    }
+
+    fn handle(rig: &mut Rig, number: i32, flags: u64, mask: u64) {
+        let action = [HANDLER + number as u64, flags | Action::RESTORER, RESTORER, mask];
+        rig.put(SCRATCH, &action.map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::rt_sigaction, &[number as u64, SCRATCH, 0, 8]), Ok(0));
+    }
+
+    fn send(rig: &mut Rig, number: i32) {
+        rig.call(nr::tgkill, &[PROCESS, PROCESS, number as u64]).unwrap();
+    }
+
+    /// The handler returns, and what is at its return address makes the call.
+    fn come_back(rig: &mut Rig) {
+        let pointer = rig.cpu.get(Reg::RSP);
+        assert_eq!(rig.get_u64(pointer), RESTORER);
+        rig.cpu.set(Reg::RSP, pointer + 8);
+        rig.call(nr::rt_sigreturn, &[]).unwrap();
+    }
+
+    #[test]
+    fn a_handler_is_entered_as_by_a_call_and_left_as_if_nothing_had_been() {
+        let mut rig = with_handler(SIGUSR1, Action::INFORMATION, signal::bit(SIGABRT));
+        rig.cpu.set(Reg::RBX, 77);
+        rig.cpu.set_xmm(3, 5 << 100);
+        send(&mut rig, SIGUSR1);
+        assert_eq!(rig.cpu.rip, HANDLER + SIGUSR1 as u64);
+        assert_eq!((rig.cpu.get(Reg::RDI), rig.cpu.get(Reg::RBX)), (SIGUSR1 as u64, 77));
+        assert_eq!((rig.cpu.get(Reg::RSP) % 16, rig.cpu.xmm(3)), (8, 0));
+        assert_eq!(rig.kernel.signals.blocked, signal::bit(SIGUSR1) | signal::bit(SIGABRT));
+        let information = rig.cpu.get(Reg::RSI);
+        assert_eq!((rig.get_u32(information), rig.get_u32(information + 8) as i32), (10, SI_TKILL));
+        assert_eq!(rig.get_u32(information + 16), PID);
+        rig.cpu.set(Reg::RBX, 1);
+        come_back(&mut rig);
+        assert_eq!((rig.cpu.rip, rig.cpu.get(Reg::RSP), rig.cpu.get(Reg::RBX)), (0x1234, STACK, 77));
+        assert_eq!((rig.cpu.get(Reg::RAX), rig.cpu.xmm(3)), (0, 5 << 100));
+        assert_eq!(rig.kernel.signals.blocked, 0);
+    }
+
+    #[test]
+    fn what_a_handler_changes_in_its_context_takes_effect() {
+        let mut rig = with_handler(SIGUSR1, Action::INFORMATION, 0);
+        send(&mut rig, SIGUSR1);
+        let context = rig.cpu.get(Reg::RDX);
+        const RIP: u64 = 168;
+        const R8: u64 = 40;
+        assert_eq!(rig.get_u64(context + RIP), 0x1234);
+        rig.put(context + RIP, &0x5678u64.to_le_bytes());
+        rig.put(context + R8, &9u64.to_le_bytes());
+        come_back(&mut rig);
+        assert_eq!((rig.cpu.rip, rig.cpu.get(Reg::R8)), (0x5678, 9));
+    }
+
+    #[test]
+    fn signals_that_come_together_are_stacked_and_the_last_runs_first() {
+        let mut rig = with_handler(SIGUSR1, 0, 0);
+        handle(&mut rig, 12, 0, 0);
+        rig.put(SCRATCH, &u64::MAX.to_le_bytes());
+        rig.call(nr::rt_sigprocmask, &[0, SCRATCH, 0, 8]).unwrap();
+        send(&mut rig, 12);
+        send(&mut rig, SIGUSR1);
+        assert_eq!(rig.cpu.rip, 0x1234);
+        rig.put(SCRATCH, &0u64.to_le_bytes());
+        rig.call(nr::rt_sigprocmask, &[2, SCRATCH, 0, 8]).unwrap();
+        assert_eq!(rig.cpu.rip, HANDLER + 12);
+        come_back(&mut rig);
+        assert_eq!(rig.cpu.rip, HANDLER + SIGUSR1 as u64);
+        come_back(&mut rig);
+        assert_eq!((rig.cpu.rip, rig.cpu.get(Reg::RSP)), (0x1234, STACK));
+    }
+
+    #[test]
+    fn a_handler_can_be_for_once_and_can_leave_its_signal_open() {
+        let mut rig = with_handler(SIGUSR1, Action::RESET | Action::NO_DEFER, 0);
+        send(&mut rig, SIGUSR1);
+        assert_eq!((rig.cpu.rip, rig.kernel.signals.blocked), (HANDLER + SIGUSR1 as u64, 0));
+        send(&mut rig, SIGUSR1);
+        assert_eq!(rig.kernel.ended, Some(Exit::Killed { signal: SIGUSR1, fault: None }));
+    }
+
+    #[test]
+    fn without_room_for_a_frame_the_process_dies_of_it() {
+        for pointer in [0, 8, SCRATCH + 64, u64::MAX, 1 << 63, 1 << 47] {
+            let mut rig = with_handler(SIGUSR1, 0, 0);
+            rig.cpu.set(Reg::RSP, pointer);
+            send(&mut rig, SIGUSR1);
+            assert_eq!(rig.kernel.ended, Some(Exit::Killed { signal: SIGSEGV, fault: None }));
+        }
+    }
+
+    #[test]
+    fn without_room_a_handler_on_another_stack_is_told() {
+        let mut rig = with_handler(SIGUSR1, 0, 0);
+        handle(&mut rig, SIGSEGV, Action::ON_STACK | Action::INFORMATION, 0);
+        rig.put(SCRATCH, &[SCRATCH + 0x2000, 0, 0x2000].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::sigaltstack, &[SCRATCH, 0]), Ok(0));
+        rig.cpu.set(Reg::RSP, 0);
+        send(&mut rig, SIGUSR1);
+        assert_eq!(rig.kernel.ended, None);
+        assert_eq!(rig.cpu.rip, HANDLER + SIGSEGV as u64);
+        let pointer = rig.cpu.get(Reg::RSP);
+        assert!((SCRATCH + 0x2000..SCRATCH + 0x4000).contains(&pointer));
+        assert_eq!(rig.call(nr::sigaltstack, &[SCRATCH, SCRATCH + 64]), Err(Errno::EPERM));
+        assert_eq!(rig.call(nr::sigaltstack, &[0, SCRATCH + 64]), Ok(0));
+        assert_eq!(rig.get_u32(SCRATCH + 72), AlternateStack::IN_USE);
+    }
+
+    #[test]
+    fn a_stack_that_is_full_is_not_written_beyond() {
+        let mut rig = with_handler(SIGUSR1, Action::ON_STACK | Action::NO_DEFER, 0);
+        rig.put(SCRATCH, &[SCRATCH + 0x2000, 0, 0x1000].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::sigaltstack, &[SCRATCH, 0]), Ok(0));
+        let mut count = 0;
+        while rig.kernel.ended.is_none() {
+            send(&mut rig, SIGUSR1);
+            count += 1;
+        }
+        assert_eq!(rig.kernel.ended, Some(Exit::Killed { signal: SIGSEGV, fault: None }));
+        assert_eq!(count, 4);
+        assert_eq!(rig.get(SCRATCH + 0x1f00, 0x100), [0; 0x100]);
+    }
+
+    #[test]
+    fn a_frame_of_rubbish_is_a_fault() {
+        for pointer in [0, SCRATCH + 0x4000, SCRATCH + 0xffff, u64::MAX] {
+            let mut rig = Rig::new();
+            rig.put(SCRATCH + 0x4000, &[0xa5; 0x400]);
+            rig.cpu.set(Reg::RSP, pointer);
+            rig.call(nr::rt_sigreturn, &[]).unwrap();
+            assert_eq!(rig.kernel.ended, Some(Exit::Killed { signal: SIGSEGV, fault: None }));
+        }
+    }
+
+    #[test]
+    fn a_call_that_a_signal_ends_starts_again_if_the_handler_asks_for_it() {
+        for (flags, restarts) in [(0, false), (Action::RESTART, true)] {
+            let mut rig = with_handler(SIGALRM, flags, 0);
+            assert_eq!(rig.call(nr::pipe, &[SCRATCH]), Ok(0));
+            let reader = u64::from(rig.get_u32(SCRATCH));
+            rig.call(nr::alarm, &[1]).unwrap();
+            assert_eq!(rig.call(nr::read, &[reader, SCRATCH, 1]), Err(Errno::EINTR));
+            assert_eq!((rig.kernel.ended.clone(), rig.cpu.rip), (None, HANDLER + SIGALRM as u64));
+            come_back(&mut rig);
+            let expected =
+                if restarts { (0x1232, nr::read) } else { (0x1234, Errno::EINTR.as_return_value()) };
+            assert_eq!((rig.cpu.rip, rig.cpu.get(Reg::RAX)), expected);
+        }
+    }
+
+    #[test]
+    fn waiting_with_other_signals_blocked_ends_with_the_mask_of_before() {
+        let mut rig = with_handler(SIGUSR1, 0, 0);
+        rig.put(SCRATCH, &signal::bit(SIGUSR1).to_le_bytes());
+        rig.call(nr::rt_sigprocmask, &[0, SCRATCH, 0, 8]).unwrap();
+        send(&mut rig, SIGUSR1);
+        rig.put(SCRATCH, &signal::bit(SIGABRT).to_le_bytes());
+        assert_eq!(rig.call(nr::rt_sigsuspend, &[SCRATCH, 8]), Err(Errno::EINTR));
+        assert_eq!(rig.cpu.rip, HANDLER + SIGUSR1 as u64);
+        assert_eq!(rig.kernel.signals.blocked, signal::bit(SIGUSR1) | signal::bit(SIGABRT));
+        come_back(&mut rig);
+        assert_eq!(rig.kernel.signals.blocked, signal::bit(SIGUSR1));
+    }
+
+    #[test]
+    fn a_signal_can_be_waited_for_instead_of_handled() {
+        let mut rig = Rig::new();
+        let set = signal::bit(SIGALRM) | signal::bit(40);
+        rig.put(SCRATCH, &set.to_le_bytes());
+        rig.call(nr::rt_sigprocmask, &[0, SCRATCH, 0, 8]).unwrap();
+        let mut queued = [0; INFORMATION_SIZE];
+        queued[8..12].copy_from_slice(&SI_QUEUE.to_le_bytes());
+        queued[24] = 99;
+        rig.put(SCRATCH + 256, &queued);
+        assert_eq!(rig.call(nr::rt_sigqueueinfo, &[PROCESS, 40, SCRATCH + 256]), Ok(0));
+        assert_eq!(rig.call(nr::rt_sigtimedwait, &[SCRATCH, SCRATCH + 512, 0, 8]), Ok(40));
+        assert_eq!((rig.get_u32(SCRATCH + 512), rig.get_u32(SCRATCH + 536)), (40, 99));
+        rig.call(nr::alarm, &[3]).unwrap();
+        assert_eq!(rig.call(nr::rt_sigtimedwait, &[SCRATCH, 0, 0, 8]), Ok(SIGALRM as u64));
+        rig.put(SCRATCH + 64, &[1u64, 0].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::rt_sigtimedwait, &[SCRATCH, 0, SCRATCH + 64, 8]), Err(Errno::EAGAIN));
+        assert_eq!(rig.kernel.ended, None);
+    }
+
+    #[test]
+    fn signals_cannot_be_queued_without_end() {
+        let mut rig = Rig::new();
+        rig.put(SCRATCH, &u64::MAX.to_le_bytes());
+        rig.call(nr::rt_sigprocmask, &[0, SCRATCH, 0, 8]).unwrap();
+        let mut queued = [0; INFORMATION_SIZE];
+        queued[8..12].copy_from_slice(&SI_QUEUE.to_le_bytes());
+        rig.put(SCRATCH + 256, &queued);
+        let refused =
+            (0..5000).position(|_| rig.call(nr::rt_sigqueueinfo, &[PROCESS, 40, SCRATCH + 256]).is_err());
+        assert_eq!(refused, Some(4096));
     }
 }

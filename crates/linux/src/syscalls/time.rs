@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::nr;
 use crate::errno::Errno;
-use crate::kernel::{Args, Call, SysResult};
+use crate::kernel::{Args, Call, SysResult, Waited};
 
 pub fn serve(call: &mut Call<'_>, number: u64, args: Args) -> Option<SysResult> {
     Some(match number {
@@ -30,6 +30,8 @@ const CLOCK_REALTIME: i32 = 0;
 const CLOCK_PROCESS_CPUTIME: i32 = 2;
 const CLOCK_THREAD_CPUTIME: i32 = 3;
 const TIMER_ABSTIME: u64 = 1;
+/// The timer that alarm sets.
+const REAL: usize = 0;
 
 /// What a clock counts from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +81,7 @@ impl Call<'_> {
         self.clock_nanosleep([CLOCK_REALTIME as u64, 0, request, remaining, 0, 0])
     }
 
-    fn clock_nanosleep(&mut self, [clock, flags, request, ..]: Args) -> SysResult {
+    fn clock_nanosleep(&mut self, [clock, flags, request, remaining, ..]: Args) -> SysResult {
         let origin = origin(clock as i32)?;
         let request = self.read_timespec(request)?;
         let now = match origin {
@@ -88,8 +90,15 @@ impl Call<'_> {
             Origin::ProcessStart => self.kernel.clock.elapsed(),
         };
         let duration = if flags & TIMER_ABSTIME != 0 { request.saturating_sub(now) } else { request };
-        self.kernel.clock.sleep(duration);
-        Ok(0)
+        let before = self.kernel.clock.elapsed();
+        if self.wait("clock_nanosleep", Some(duration)) == Waited::Elapsed {
+            return Ok(0);
+        }
+        if remaining != 0 && flags & TIMER_ABSTIME == 0 {
+            let slept = self.kernel.clock.elapsed().saturating_sub(before);
+            self.guest.write(remaining, &timespec(duration.saturating_sub(slept)))?;
+        }
+        Err(Errno::EINTR)
     }
 
     fn gettimeofday(&mut self, [result, zone, ..]: Args) -> SysResult {
@@ -125,40 +134,61 @@ impl Call<'_> {
         Ok(ticks(uptime))
     }
 
-    /// Alarms are accepted, but do not go off: no virtual time passes while the program computes.
     fn alarm(&mut self, [seconds, ..]: Args) -> SysResult {
-        if seconds as u32 != 0 {
-            self.warn_of_timers("alarm");
-        }
-        Ok(0)
+        let (left, _) = self.timer(REAL);
+        self.set_timer(REAL, Duration::from_secs(u64::from(seconds as u32)), Duration::ZERO);
+        // Rounded, but not to what would mean that there was none.
+        let rounded = left.as_secs() + u64::from(left.subsec_micros() >= 500_000);
+        Ok(if left.is_zero() { 0 } else { rounded.max(1) })
     }
 
     fn setitimer(&mut self, [which, new, old, ..]: Args) -> SysResult {
-        if which as i32 as u32 > 2 {
-            return Err(Errno::EINVAL);
-        }
-        if new != 0 {
-            let timer: [u8; 32] = self.guest.read_array(new)?;
-            if timer.iter().any(|&byte| byte != 0) {
-                self.warn_of_timers("setitimer");
+        let which = timer_number(which)?;
+        let wanted = match new {
+            0 => (Duration::ZERO, Duration::ZERO),
+            _ => {
+                let interval = self.read_timeval(new)?;
+                (self.read_timeval(new.wrapping_add(16))?, interval)
             }
-        }
+        };
+        let before = self.timer(which);
+        self.set_timer(which, wanted.0, wanted.1);
         if old != 0 {
-            self.guest.write(old, &[0; 32])?;
+            self.write_timer(old, before)?;
         }
         Ok(0)
     }
 
     fn getitimer(&mut self, [which, result, ..]: Args) -> SysResult {
-        if which as i32 as u32 > 2 {
-            return Err(Errno::EINVAL);
-        }
-        self.guest.write(result, &[0; 32])?;
+        let timer = self.timer(timer_number(which)?);
+        self.write_timer(result, timer)?;
         Ok(0)
     }
 
-    fn warn_of_timers(&mut self, name: &str) {
-        self.kernel.warnings.add(format!("{name}: the timer was accepted but never goes off"));
+    /// How long a timer has to go, and its interval.
+    fn timer(&self, which: usize) -> (Duration, Duration) {
+        self.kernel.signals.timers.get(which, self.kernel.clock.elapsed(), self.time)
+    }
+
+    fn set_timer(&mut self, which: usize, value: Duration, interval: Duration) {
+        let elapsed = self.kernel.clock.elapsed();
+        self.kernel.signals.timers.set(which, value, interval, elapsed, self.time);
+    }
+
+    fn write_timer(&mut self, address: u64, (left, interval): (Duration, Duration)) -> Result<(), Errno> {
+        self.guest.write(address, &[timeval(interval), timeval(left)].concat())
+    }
+
+    /// A struct timeval; EINVAL if it is not a time.
+    fn read_timeval(&mut self, address: u64) -> Result<Duration, Errno> {
+        let seconds = self.guest.read_i64(address)?;
+        let microseconds = self.guest.read_i64(address.wrapping_add(8))?;
+        match (u64::try_from(seconds), u32::try_from(microseconds)) {
+            (Ok(seconds), Ok(microseconds)) if microseconds < 1_000_000 => {
+                Ok(Duration::new(seconds, microseconds * 1000))
+            }
+            _ => Err(Errno::EINVAL),
+        }
     }
 
     /// A struct timespec; EINVAL if it is not a time.
@@ -171,6 +201,13 @@ impl Call<'_> {
             }
             _ => Err(Errno::EINVAL),
         }
+    }
+}
+
+fn timer_number(which: u64) -> Result<usize, Errno> {
+    match which as u32 {
+        which @ 0..=2 => Ok(which as usize),
+        _ => Err(Errno::EINVAL),
     }
 }
 
@@ -196,6 +233,8 @@ fn ticks(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::clock::DEFAULT_START;
+    use crate::kernel::Exit;
+    use crate::signal::SIGALRM;
     use crate::testing::{Rig, SCRATCH};
 
     fn now(rig: &mut Rig, clock: i32) -> Duration {
@@ -241,11 +280,35 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_is_accepted_with_a_warning() {
+    fn an_alarm_tells_how_long_the_one_before_had_to_go() {
         let mut rig = Rig::new();
-        assert_eq!(rig.call(nr::alarm, &[0]), Ok(0));
-        assert!(rig.kernel.warnings.list().is_empty());
         assert_eq!(rig.call(nr::alarm, &[10]), Ok(0));
-        assert_eq!(rig.kernel.warnings.list().len(), 1);
+        rig.put(SCRATCH, &timespec(Duration::from_millis(2400)));
+        assert_eq!(rig.call(nr::nanosleep, &[SCRATCH, 0]), Ok(0));
+        assert_eq!(rig.call(nr::alarm, &[0]), Ok(8));
+        assert_eq!(rig.call(nr::alarm, &[0]), Ok(0));
+    }
+
+    #[test]
+    fn a_timer_cuts_a_sleep_short_and_ends_a_process_that_does_not_expect_it() {
+        let mut rig = Rig::new();
+        rig.put(SCRATCH, &[timeval(Duration::ZERO), timeval(Duration::from_millis(1500))].concat());
+        assert_eq!(rig.call(nr::setitimer, &[0, SCRATCH, 0]), Ok(0));
+        assert_eq!(rig.call(nr::getitimer, &[0, SCRATCH + 64]), Ok(0));
+        assert_eq!((rig.get_u64(SCRATCH + 80), rig.get_u64(SCRATCH + 88)), (1, 500_000));
+        rig.put(SCRATCH, &timespec(Duration::from_secs(2)));
+        assert_eq!(rig.call(nr::nanosleep, &[SCRATCH, SCRATCH + 32]), Err(Errno::EINTR));
+        assert_eq!((rig.get_u64(SCRATCH + 32), rig.get_u64(SCRATCH + 40)), (0, 500_000_000));
+        let killed = Exit::Killed { signal: SIGALRM, fault: None };
+        assert_eq!(rig.kernel.ended, Some(killed));
+    }
+
+    #[test]
+    fn what_is_no_timer_is_refused() {
+        let mut rig = Rig::new();
+        rig.put(SCRATCH, &[0u64, 0, 0, 1_000_000].map(u64::to_le_bytes).concat());
+        assert_eq!(rig.call(nr::setitimer, &[0, SCRATCH, 0]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::setitimer, &[3, 0, 0]), Err(Errno::EINVAL));
+        assert_eq!(rig.call(nr::getitimer, &[u64::MAX, SCRATCH]), Err(Errno::EINVAL));
     }
 }

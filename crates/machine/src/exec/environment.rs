@@ -3,11 +3,18 @@
 
 use crate::Cpu;
 use lift::x87::INITIAL_CONTROL;
-use lift::{ENVIRONMENT_BYTES, FNSAVE_BYTES, Reg};
+use lift::{ENVIRONMENT_BYTES, FNSAVE_BYTES, FXSAVE_BYTES, Reg};
 
 const ENVIRONMENT: usize = ENVIRONMENT_BYTES as usize;
 const ALL: usize = FNSAVE_BYTES as usize;
 const REGISTER: usize = 10;
+/// Where the parts of what fxsave stores are.
+const MXCSR_OFFSET: usize = 24;
+const X87_OFFSET: usize = 32;
+const XMM_OFFSET: usize = 160;
+const FXSAVE_WRITTEN: usize = lift::FXSAVE_WRITTEN as usize;
+/// All MXCSR bits that can be set.
+const MXCSR_MASK: u32 = 0xffff;
 /// The upper half of each word of 32 bits is set.
 const UPPER: u32 = 0xffff_0000;
 /// All exceptions.
@@ -83,7 +90,7 @@ pub fn restore_with_registers(cpu: &mut Cpu, area: &[u8; ALL]) {
 }
 
 /// The first 24 bytes of what fxsave stores.
-pub fn fxsave_head(cpu: &Cpu) -> [u8; 24] {
+fn fxsave_head(cpu: &Cpu) -> [u8; 24] {
     let mut head = [0; 24];
     head[..2].copy_from_slice(&(cpu.get(Reg::X87_CONTROL) as u16).to_le_bytes());
     head[2..4].copy_from_slice(&cpu.x87_status().to_le_bytes());
@@ -91,10 +98,60 @@ pub fn fxsave_head(cpu: &Cpu) -> [u8; 24] {
     head
 }
 
+impl Cpu {
+    /// The x87 and SSE state as fxsave stores it, with zeroes in what it leaves alone.
+    pub fn float_state(&self) -> [u8; FXSAVE_BYTES as usize] {
+        let mut area = [0u8; FXSAVE_BYTES as usize];
+        area[..MXCSR_OFFSET].copy_from_slice(&fxsave_head(self));
+        for (n, chunk) in area[X87_OFFSET..XMM_OFFSET].chunks_exact_mut(16).enumerate() {
+            chunk[..REGISTER].copy_from_slice(&self.extended(n as u8).to_le_bytes()[..REGISTER]);
+        }
+        let mxcsr = self.get(Reg::MXCSR) as u32;
+        area[MXCSR_OFFSET..MXCSR_OFFSET + 4].copy_from_slice(&mxcsr.to_le_bytes());
+        area[MXCSR_OFFSET + 4..MXCSR_OFFSET + 8].copy_from_slice(&MXCSR_MASK.to_le_bytes());
+        for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact_mut(16).enumerate() {
+            chunk.copy_from_slice(&self.xmm(n as u8).to_le_bytes());
+        }
+        area
+    }
+
+    /// Takes over what [`Cpu::float_state`] gave. False, and nothing is done, if MXCSR has bits that do not exist.
+    #[must_use]
+    pub fn set_float_state(&mut self, area: &[u8; FXSAVE_BYTES as usize]) -> bool {
+        let mut mxcsr = [0u8; 4];
+        mxcsr.copy_from_slice(&area[MXCSR_OFFSET..MXCSR_OFFSET + 4]);
+        let mxcsr = u32::from_le_bytes(mxcsr);
+        if mxcsr & !MXCSR_MASK != 0 {
+            return false;
+        }
+        self.set(Reg::MXCSR, mxcsr as u64);
+        restore_fxsave(self, &area[..XMM_OFFSET]);
+        for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact(16).enumerate() {
+            let mut bytes = [0u8; 16];
+            bytes.copy_from_slice(chunk);
+            self.set_xmm(n as u8, u128::from_le_bytes(bytes));
+        }
+        true
+    }
+
+    /// The x87 and SSE state as a process starts with it.
+    pub fn reset_float_state(&mut self) {
+        let fresh = Cpu::default();
+        for n in 0..16 {
+            self.set_xmm(n, 0);
+        }
+        for n in 0..8 {
+            self.set_extended(n, 0, false);
+        }
+        for reg in [Reg::MXCSR, Reg::X87_CONTROL, Reg::X87_FLAGS, Reg::X87_CODES, Reg::X87_TOP] {
+            self.set(reg, fresh.get(reg));
+        }
+    }
+}
+
 /// From the first 160 bytes of what fxsave stores.
-pub fn restore_fxsave(cpu: &mut Cpu, area: &[u8]) {
-    const REGISTERS: usize = 32;
-    let (Some((head, _)), Some(registers)) = (area.split_first_chunk::<5>(), area.get(REGISTERS..)) else {
+fn restore_fxsave(cpu: &mut Cpu, area: &[u8]) {
+    let (Some((head, _)), Some(registers)) = (area.split_first_chunk::<5>(), area.get(X87_OFFSET..)) else {
         return;
     };
     set_control(cpu, u16::from_le_bytes([head[0], head[1]]));

@@ -8,11 +8,6 @@ use crate::{Core, cpuid};
 use lift::{FXSAVE_BYTES, Helper, Reg};
 
 const FXSAVE_WRITTEN: usize = lift::FXSAVE_WRITTEN as usize;
-const MXCSR_OFFSET: usize = 24;
-const X87_OFFSET: usize = 32;
-const XMM_OFFSET: usize = 160;
-/// All MXCSR bits that can be set.
-const MXCSR_MASK: u32 = 0xffff;
 
 pub fn execute<O: Observer>(
     core: &mut Core,
@@ -92,17 +87,7 @@ fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
 
 fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
     check_area(at)?;
-    let mut area = [0u8; FXSAVE_BYTES as usize];
-    area[..MXCSR_OFFSET].copy_from_slice(&environment::fxsave_head(&core.cpu));
-    for (n, chunk) in area[X87_OFFSET..XMM_OFFSET].chunks_exact_mut(16).enumerate() {
-        chunk[..10].copy_from_slice(&core.cpu.extended(n as u8).to_le_bytes()[..10]);
-    }
-    let mxcsr = core.cpu.get(Reg::MXCSR) as u32;
-    area[MXCSR_OFFSET..MXCSR_OFFSET + 4].copy_from_slice(&mxcsr.to_le_bytes());
-    area[MXCSR_OFFSET + 4..MXCSR_OFFSET + 8].copy_from_slice(&MXCSR_MASK.to_le_bytes());
-    for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact_mut(16).enumerate() {
-        chunk.copy_from_slice(&core.cpu.xmm(n as u8).to_le_bytes());
-    }
+    let mut area = core.cpu.float_state();
     // The rest stays as it is, but must be writable.
     core.memory.peek(at.wrapping_add(FXSAVE_WRITTEN as u64), &mut area[FXSAVE_WRITTEN..]);
     core.memory.write(at, &area).map_err(fault_kind)?;
@@ -119,20 +104,7 @@ fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result
     if O::WATCHES {
         cx.observer.load(at, FXSAVE_BYTES);
     }
-    let mut mxcsr = [0u8; 4];
-    mxcsr.copy_from_slice(&area[MXCSR_OFFSET..MXCSR_OFFSET + 4]);
-    let mxcsr = u32::from_le_bytes(mxcsr);
-    if mxcsr & !MXCSR_MASK != 0 {
-        return Err(FaultKind::GeneralProtection);
-    }
-    core.cpu.set(Reg::MXCSR, mxcsr as u64);
-    environment::restore_fxsave(&mut core.cpu, &area[..XMM_OFFSET]);
-    for (n, chunk) in area[XMM_OFFSET..FXSAVE_WRITTEN].chunks_exact(16).enumerate() {
-        let mut bytes = [0u8; 16];
-        bytes.copy_from_slice(chunk);
-        core.cpu.set_xmm(n as u8, u128::from_le_bytes(bytes));
-    }
-    Ok(())
+    if core.cpu.set_float_state(&area) { Ok(()) } else { Err(FaultKind::GeneralProtection) }
 }
 
 fn check_area(at: u64) -> Result<(), FaultKind> {

@@ -14,7 +14,7 @@ pub use plan::{Note, Plan, Words, count, notes};
 
 use crate::block::{Block, CodeSpace};
 use crate::fast::SLICE;
-use crate::{Core, Time};
+use crate::{Core, Interruption, Time};
 use lift::Op;
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,6 +34,7 @@ impl Cursor {
 #[derive(Default)]
 pub struct Trace {
     parts: Vec<Part>,
+    interruptions: Vec<Interruption>,
 }
 
 /// A stretch within one space.
@@ -107,8 +108,19 @@ impl Trace {
         self.parts.iter().flat_map(Part::forward)
     }
 
+    /// What came between the instructions, in order. One may come before the first of them, and one after the last.
+    pub fn interruptions(&self) -> &[Interruption] {
+        &self.interruptions
+    }
+
+    /// Adds what has just come after all that ran.
+    pub fn interrupt(&mut self, interruption: Interruption) {
+        self.interruptions.push(interruption);
+    }
+
     /// Forgets everything but keeps its memory for the next stretch.
     pub fn clear(&mut self) {
+        self.interruptions.clear();
         self.parts.truncate(1);
         if let Some(part) = self.parts.first_mut() {
             part.passes.clear();

@@ -29,7 +29,7 @@ pub fn serve(process: &mut Process, native: &mut Native) -> io::Result<Served> {
     let number = cpu.get(Reg::RAX) as i64;
     let arguments =
         [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9].map(|register| cpu.get(register));
-    process.kernel.syscall(&mut process.machine);
+    process.serve_call();
     if let Some(exit) = &process.kernel.ended {
         let end = match exit {
             Exit::Exited(status) => End::Exited(*status),

@@ -44,7 +44,7 @@ pub struct Backward<'c, 'p, W> {
     pub(super) initialisers: BTreeMap<StmtId, Instance>,
     pub(super) potential: Option<Potential>,
     /// What was contributed last in the block at hand: the next is nearly always the same.
-    repeated: Option<Repeated>,
+    pub(super) repeated: Option<Repeated>,
     /// What the instruction at hand made; kept for its memory.
     pub(super) served: Vec<Served>,
     /// The instruction at hand.
@@ -53,7 +53,7 @@ pub struct Backward<'c, 'p, W> {
 
 /// A contribution of the statement instance at hand that changes nothing when it comes again.
 #[derive(Clone, Copy)]
-struct Repeated {
+pub(super) struct Repeated {
     need: Need,
     stmt: StmtId,
     block: Option<BlockId>,
@@ -153,7 +153,12 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             potential.turn();
         }
         let mut calls = segment.calls.iter().rev().peekable();
+        let mut interruptions = segment.trace.interruptions().iter().rev().peekable();
         for pass in segment.trace.backward() {
+            let end = pass.time.0 + pass.instructions().len() as u64;
+            while let Some(interruption) = interruptions.next_if(|interruption| interruption.time.0 >= end) {
+                self.interruption(interruption);
+            }
             let code = self.code.block(&pass);
             let last = pass.instructions().end;
             let is_whole = last == code.instructions.len();
@@ -171,6 +176,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 return;
             }
         }
+        interruptions.for_each(|interruption| self.interruption(interruption));
     }
 
     fn block(

@@ -56,12 +56,19 @@ pub struct Frame {
     pub context: Context,
     /// The nearest frame in scope, from this one on outwards.
     in_scope_at: Option<usize>,
+    /// What a signal handler returns to; below it is what the signal interrupted, perhaps on another stack.
+    is_signal: bool,
 }
 
 impl Frame {
     /// Address of the return slot, if that is known.
     pub fn slot(&self) -> Option<u64> {
         self.slot
+    }
+
+    /// All that waits for a decision.
+    pub fn awaits(&self) -> Option<Need> {
+        self.awaiting.iter().map(|(_, need)| *need).chain(self.awaiting_call).reduce(Need::joined)
     }
 }
 
@@ -91,12 +98,13 @@ impl Frames {
 
     /// The activations of a stopped guest, from the one with this return slot inwards.
     fn push_found(&mut self, code: &mut Code<'_>, program: &Program, state: &State<'_>, from: Option<u64>) {
-        for Found { slot, function, address, stmt } in found(code, program, state) {
+        for Found { slot, function, address, stmt, is_signal } in found(code, program, state) {
             if from.is_some_and(|from| slot.is_none_or(|slot| slot > from)) {
                 continue;
             }
             self.push(code, slot, function, address);
             self.enter_statement(stmt);
+            self.mark_signal(is_signal);
         }
     }
 
@@ -142,7 +150,7 @@ impl Frames {
     pub fn leave(&mut self, code: &mut Code<'_>, slot: u64, caller: FunctionId) -> Left {
         let mut left = Left::default();
         let mut found = false;
-        let is_below = |frame: &mut Frame| frame.slot.is_some_and(|own| own <= slot);
+        let is_below = |frame: &mut Frame| !frame.is_signal && frame.slot.is_some_and(|own| own <= slot);
         while let Some(frame) = self.stack.pop_if(is_below) {
             found |= frame.slot == Some(slot);
             left.add(frame, &mut self.spare);
@@ -163,16 +171,50 @@ impl Frames {
     /// Code of another function runs, and neither a call nor a return led from it to where control was after.
     pub fn jump(&mut self, code: &mut Code<'_>, function: FunctionId) -> Left {
         let mut left = Left::default();
-        let slot = match self.stack.pop() {
+        let (slot, is_signal) = match self.stack.pop() {
             Some(frame) => {
-                let slot = frame.slot;
+                let known = (frame.slot, frame.is_signal);
                 left.add(frame, &mut self.spare);
-                slot
+                known
             }
-            None => None,
+            None => (None, false),
         };
         self.push(code, slot, function, 0);
+        self.mark_signal(is_signal);
         left
+    }
+
+    /// A signal handler is entered through its end: first what it returns to.
+    pub fn enter_signal(&mut self, code: &Code<'_>, slot: u64, function: FunctionId) {
+        self.push(code, Some(slot), function, 0);
+        self.mark_signal(true);
+    }
+
+    /// A signal handler is left through its beginning, whose return slot is known. What ran then is of `function`.
+    pub fn leave_signal(&mut self, code: &Code<'_>, slot: u64, function: FunctionId) -> Left {
+        let handler = self.stack.iter().rposition(|frame| frame.slot == Some(slot));
+        let around = self.stack.iter().rposition(|frame| frame.is_signal);
+        let first = match (handler, around) {
+            (Some(handler), Some(around)) if around + 1 == handler => Some(around),
+            (Some(handler), _) => Some(handler),
+            (None, Some(around)) => Some(around),
+            (None, None) => self.stack.iter().rposition(|frame| frame.slot.is_none()),
+        };
+        let mut left = Left::default();
+        if let Some(first) = first {
+            let Frames { stack, spare, .. } = self;
+            stack.drain(first..).rev().for_each(|frame| left.add(frame, spare));
+        }
+        if self.stack.last().is_none_or(|top| top.function != function) {
+            self.push(code, None, function, 0);
+        }
+        left
+    }
+
+    fn mark_signal(&mut self, is_signal: bool) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.is_signal = is_signal;
+        }
     }
 
     /// Control jumped out of this function and of others into the activation at hand, as longjmp does; `state` is the guest
@@ -262,6 +304,7 @@ impl Frames {
             only_calls_matter: !in_scope && (inherited || known.is_output),
             pads: known.pads,
             in_scope_at,
+            is_signal: false,
         });
         self.most = self.most.max(self.stack.len());
     }
@@ -279,15 +322,19 @@ pub struct Found {
     /// Where it goes on, and the statement that it is in.
     pub address: u64,
     pub stmt: StmtId,
+    /// It is what a signal handler returns to.
+    pub is_signal: bool,
 }
 
 /// The activations of a stopped guest, the outermost first.
 pub fn found(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Vec<Found> {
     let found = program.stack_of(state, MOST_CALLERS).frames;
     let whole = found.iter().enumerate().rev().map(|(depth, frame)| {
-        let caller = found.get(depth + 1).and_then(|caller| caller.registers.rsp());
+        let caller = found.get(depth + 1);
         Found {
-            slot: caller.map(|rsp| rsp.wrapping_sub(8)),
+            slot: caller.and_then(|caller| caller.registers.rsp()).map(|rsp| rsp.wrapping_sub(8)),
+            // Others go on after a call, which is what they are looked up by.
+            is_signal: caller.is_some_and(|caller| caller.lookup == caller.address),
             function: code.function_at(frame.lookup),
             address: frame.address,
             stmt: code.statement_at(frame.lookup),

@@ -9,6 +9,7 @@ mod ends;
 mod forced;
 mod forward;
 mod frames;
+mod interruptions;
 mod need;
 mod ops;
 mod page;

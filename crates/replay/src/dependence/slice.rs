@@ -83,6 +83,8 @@ pub enum Source {
     Uninitialised { address: u64 },
     /// What the kernel said.
     Kernel { call: u64 },
+    /// What the kernel told a handler of this signal.
+    Signal { signal: i32 },
     /// A constant in the code of this statement.
     Constant(Option<Stmt>),
 }

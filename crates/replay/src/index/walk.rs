@@ -4,6 +4,8 @@
 //! how often it was decided. An activation is named by the address of its return slot; those below the stack pointer are gone,
 //! whether they returned or not.
 
+mod interruptions;
+
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -32,6 +34,8 @@ pub struct State {
     frame: usize,
     /// The last pass, and the word that has its return slot.
     previous: Option<(Rc<PassPlan>, u64)>,
+    /// The return slot of a signal handler that has just been entered.
+    entered: Option<u64>,
     /// The most entries that there ever were.
     deepest: usize,
 }
@@ -59,6 +63,8 @@ struct Frame {
     /// The statement that it is in, and how many calls this has made.
     statement: Option<PointKey>,
     calls: u32,
+    /// What a signal handler returns to; below it is what the signal interrupted, perhaps on another stack.
+    is_signal: bool,
 }
 
 #[derive(Clone)]
@@ -133,17 +139,22 @@ impl<'p> Indexer<'p> {
 
     /// Follows a stretch of the run. `before` is the state at its beginning, and is left as it is.
     pub fn follow(&mut self, trace: &Trace, before: &mut Process, mut event: impl FnMut(Event)) {
+        let mut interruptions = trace.interruptions().iter().peekable();
         for pass in trace.forward() {
             let plan = self.plans.of(&pass);
+            self.interrupt_until(&mut interruptions, pass.time, before, &mut event);
             self.enter(&plan, pass.time, before, &mut event);
             self.pass(&plan, &pass, 0..=u16::MAX, &mut event);
         }
+        self.interrupt_until(&mut interruptions, Time(u64::MAX), before, &mut event);
     }
 
     /// Follows a stretch, and tells the index of each statement instance that begins in it.
     pub fn follow_indices(&mut self, trace: &Trace, before: &mut Process, mut each: impl FnMut(Time, Index)) {
+        let mut interruptions = trace.interruptions().iter().peekable();
         for pass in trace.forward() {
             let plan = self.plans.of(&pass);
+            self.interrupt_until(&mut interruptions, pass.time, before, &mut |_| {});
             self.enter(&plan, pass.time, before, &mut |_| {});
             let mut done = 0;
             for mark in plan.marks.iter().filter(|mark| matches!(mark.kind, MarkKind::Statement(_))) {
@@ -160,12 +171,15 @@ impl<'p> Indexer<'p> {
             }
             self.pass(&plan, &pass, done..=u16::MAX, &mut |_| {});
         }
+        self.interrupt_until(&mut interruptions, Time(u64::MAX), before, &mut |_| {});
     }
 
     /// Follows a stretch up to an instant in it, and says which point that is; `None` if the stretch ends before.
     pub fn follow_to(&mut self, time: Time, trace: &Trace, before: &mut Process) -> Option<Index> {
+        let mut interruptions = trace.interruptions().iter().peekable();
         for pass in trace.forward() {
             let plan = self.plans.of(&pass);
+            self.interrupt_until(&mut interruptions, pass.time, before, &mut |_| {});
             self.enter(&plan, pass.time, before, &mut |_| {});
             if time.0 < pass.time.0 + u64::from(plan.count) {
                 let instruction = time.0.saturating_sub(pass.time.0) as u16;
@@ -175,11 +189,15 @@ impl<'p> Indexer<'p> {
             }
             self.pass(&plan, &pass, 0..=u16::MAX, &mut |_| {});
         }
+        self.interrupt_until(&mut interruptions, Time(u64::MAX), before, &mut |_| {});
         None
     }
 
     /// Control comes from the pass before to this one.
     fn enter(&mut self, plan: &PassPlan, time: Time, before: &mut Process, event: &mut impl FnMut(Event)) {
+        if let Some(slot) = self.state.entered.take() {
+            return self.state.enter_handler(plan, slot, event);
+        }
         let Some((previous, slot)) = self.state.previous.take() else {
             self.state.arrive(plan, 0, event);
             return;
@@ -194,7 +212,7 @@ impl<'p> Indexer<'p> {
             Ending::Indirect { stack: true } => {
                 let mut there = before.fork();
                 there.run(time, &mut Unwatched);
-                self.state.forget_below(there.machine.cpu.get(Reg::RSP), event);
+                self.state.unwind_to(there.machine.cpu.get(Reg::RSP), event);
                 if !plan.is_landing() {
                     self.state.jump_back(plan, keys, event);
                 }
@@ -263,8 +281,9 @@ impl Default for State {
             callbacks: 0,
             statement: None,
             calls: 0,
+            is_signal: false,
         };
-        State { entries: vec![Entry::Frame(outermost)], frame: 0, previous: None, deepest: 1 }
+        State { entries: vec![Entry::Frame(outermost)], frame: 0, previous: None, entered: None, deepest: 1 }
     }
 }
 
@@ -368,11 +387,22 @@ impl State {
         Index { regions, leaf: Leaf { address, line: line(address) } }
     }
 
-    /// The stack ends here: activations below are gone.
+    /// The stack ends here: activations below are gone, but for what a signal interrupted.
     fn forget_below(&mut self, stack: u64, event: &mut impl FnMut(Event)) {
-        while let Some(frame) = self.frame()
-            && frame.slot < stack
-        {
+        while self.frame().is_some_and(|frame| frame.slot < stack && !frame.is_signal) {
+            self.pop(event);
+        }
+    }
+
+    /// A jump has set the stack pointer to there: activations below are gone.
+    fn unwind_to(&mut self, stack: u64, event: &mut impl FnMut(Event)) {
+        while self.frame().is_some_and(|frame| frame.slot < stack) {
+            self.pop(event);
+        }
+    }
+
+    fn pop(&mut self, event: &mut impl FnMut(Event)) {
+        if let Some(frame) = self.frame() {
             let (depth, outer) = (self.frame, frame.outer);
             self.truncate(depth, event);
             self.frame = outer;
@@ -420,6 +450,7 @@ impl State {
             callbacks: 0,
             statement: None,
             calls: 0,
+            is_signal: false,
         };
         self.frame = self.entries.len();
         self.push(Entry::Frame(frame), key, event);

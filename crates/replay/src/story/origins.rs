@@ -119,6 +119,9 @@ impl Beginning {
                     let call = linux::syscall_name(*call).map_or_else(|| call.to_string(), str::to_owned);
                     found.insert(Origin::System { call });
                 }
+                Source::Signal { signal } => {
+                    found.insert(Origin::System { call: linux::signal::name(*signal) });
+                }
                 Source::Initial { address } => match self.initial(*address) {
                     Some(origin) => {
                         found.insert(origin);

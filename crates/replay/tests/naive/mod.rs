@@ -9,6 +9,7 @@ pub mod alone;
 pub mod csmith;
 mod forward;
 mod graph;
+mod signals;
 mod slice;
 mod strings;
 mod tracer;
@@ -79,7 +80,7 @@ impl Naive {
             .map(|at| Time(begin.0 + at))
             .collect();
         times.sort_unstable();
-        let mut tracer = Tracer::new(&facts, &functions, &calls, begin, &times);
+        let mut tracer = Tracer::new(&facts, &functions, &calls, trace.interruptions(), begin, &times);
         recording.at(begin).run(end, &mut tracer);
         let output = recording.last().kernel.output.contents(Stream::Stdout).len() as u64;
         for _ in 0..samples.div_ceil(4).min(output as usize) {

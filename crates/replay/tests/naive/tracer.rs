@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lift::{Address, Bytes, Op, Reg, Value, low};
 use linux::{Place, SystemCall};
-use machine::{Cpu, Observer, Time};
+use machine::{Cpu, Interruption, InterruptionKind, Observer, Time};
 use program::BlockId;
 use replay::{Cell, Question, Source, StmtId, Use};
 
@@ -12,7 +12,9 @@ use super::activations::{Activations, Fact, Function};
 use super::graph::{Edge, Graph, Instruction, Kind, Part};
 use super::slice::Roots;
 
-const WHOLE: Bytes = 0xff;
+pub(super) const WHOLE: Bytes = 0xff;
+/// The function of what a signal handler returns to, until that is met.
+pub(super) const SIGNAL: u32 = u32::MAX;
 
 pub struct Tracer<'a> {
     pub graph: Graph,
@@ -20,6 +22,8 @@ pub struct Tracer<'a> {
     facts: &'a [Fact],
     functions: &'a BTreeMap<u32, Function>,
     calls: BTreeMap<Time, &'a SystemCall>,
+    /// Instructions that could not be executed, by when: something else ran then.
+    faults: BTreeMap<Time, u64>,
     begin: Time,
     /// Times whose instructions' results are asked about.
     samples: &'a [Time],
@@ -28,7 +32,7 @@ pub struct Tracer<'a> {
     /// When allocators returned, with the node of what they handed out.
     pub allocations: Vec<(u32, Time)>,
     /// How control came to the next instruction.
-    came_by: Came,
+    pub(super) came_by: Came,
     /// The instruction at hand; `None` for those that are not looked at.
     now: Option<Fact>,
     has_frame_pointer: bool,
@@ -57,7 +61,7 @@ pub enum Byte {
 }
 
 #[derive(Clone, Copy)]
-enum Came {
+pub(super) enum Came {
     Otherwise,
     ByCall { slot: u64, entry: u32 },
     ByReturn,
@@ -68,6 +72,7 @@ impl<'a> Tracer<'a> {
         facts: &'a [Fact],
         functions: &'a BTreeMap<u32, Function>,
         calls: &'a [SystemCall],
+        interruptions: &[Interruption],
         begin: Time,
         samples: &'a [Time],
     ) -> Tracer<'a> {
@@ -77,6 +82,11 @@ impl<'a> Tracer<'a> {
             facts,
             functions,
             calls: calls.iter().map(|call| (call.time, call)).collect(),
+            faults: interruptions
+                .iter()
+                .filter(|found| matches!(found.kind, InterruptionKind::Entered { fault: true, .. }))
+                .map(|found| (found.time, found.from))
+                .collect(),
             begin,
             samples,
             questions: Vec::new(),
@@ -127,6 +137,10 @@ impl<'a> Tracer<'a> {
                 (Some(slot), entry)
             }
             (Came::ByCall { slot, entry }, _) => (Some(slot), Some(entry)),
+            (Came::ByReturn, Some(top)) if top.function == SIGNAL => {
+                self.activations.stack.last_mut().unwrap().function = fact.function;
+                return;
+            }
             (Came::Otherwise, Some(top)) if top.function != fact.function => {
                 let is_gone = |slot: Option<u64>| slot.is_some_and(|slot| slot < stack_pointer);
                 // A jump out of several activations is the last that is seen of them.
@@ -383,11 +397,21 @@ impl<'a> Tracer<'a> {
 impl Observer for Tracer<'_> {
     const EACH_ELEMENT: bool = false;
 
+    fn interruption(&mut self, interruption: &Interruption) {
+        if interruption.time > self.begin {
+            self.interrupted(interruption);
+        }
+    }
+
     fn instruction(&mut self, time: Time, address: u64, _: &[Op], cpu: &Cpu) {
         self.now = None;
         let Some(fact) = time.0.checked_sub(self.begin.0).and_then(|at| self.facts.get(at as usize)) else {
             return;
         };
+        if self.faults.get(&time) == Some(&address) {
+            self.faults.remove(&time);
+            return;
+        }
         assert_eq!(address, fact.address, "trace and observer agree");
         self.transfer(fact, cpu.get(Reg::RSP));
         let parent = self.activations.arrive(fact);

@@ -32,6 +32,8 @@ pub struct Activation {
     is_unnamed: bool,
     /// The nearest activation in scope, from this one on outwards.
     in_scope_at: Option<usize>,
+    /// What a signal handler returns to; below it is what the signal interrupted, perhaps on another stack.
+    is_signal: bool,
 }
 
 /// What a branch decides about.
@@ -61,6 +63,9 @@ impl Activations {
             activations.push(code, found.slot, found.function, None, None);
             if found.stmt != StmtId::NONE {
                 activations.begin(found.stmt);
+            }
+            if found.is_signal {
+                activations.mark_signal();
             }
             if let Some(top) = activations.stack.last_mut() {
                 top.last = found.address.saturating_sub(1);
@@ -97,6 +102,7 @@ impl Activations {
             went_back: false,
             is_unnamed: false,
             in_scope_at: if known.in_scope { Some(self.stack.len()) } else { around },
+            is_signal: false,
         });
         self.most = self.most.max(self.stack.len());
     }
@@ -107,10 +113,31 @@ impl Activations {
         Some(popped)
     }
 
-    /// The innermost, if it ends when the stack shrinks to above this slot.
+    /// The innermost, if it ends when the stack shrinks to above this slot. What a signal interrupted goes on.
     pub fn pop_up_to(&mut self, slot: u64) -> Option<Activation> {
+        if self.stack.last()?.is_signal { None } else { self.pop_left(slot) }
+    }
+
+    /// The innermost, if a jump to an outer one that sets the stack pointer to above this slot leaves it.
+    pub fn pop_left(&mut self, slot: u64) -> Option<Activation> {
         let ends = self.stack.last()?.slot.is_some_and(|own| own <= slot);
         if ends { self.pop() } else { None }
+    }
+
+    /// The innermost activation is what a signal handler returns to.
+    pub fn mark_signal(&mut self) {
+        if let Some(top) = self.stack.last_mut() {
+            top.is_signal = true;
+        }
+    }
+
+    /// A signal handler is left, with all that it called.
+    pub fn pop_signal(&mut self) {
+        if let Some(place) = self.stack.iter().rposition(|activation| activation.is_signal) {
+            while self.stack.len() > place {
+                self.pop();
+            }
+        }
     }
 
     pub fn top(&self) -> Option<&Activation> {
@@ -243,6 +270,7 @@ mod tests {
             went_back: false,
             is_unnamed: false,
             in_scope_at: Some(0),
+            is_signal: false,
         };
         Activations { stack: vec![top], ..Activations::default() }
     }

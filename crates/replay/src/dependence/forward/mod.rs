@@ -7,6 +7,7 @@
 
 mod activations;
 mod ahead;
+mod interruptions;
 mod kernel;
 mod ops;
 mod strings;
@@ -143,7 +144,13 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
     pub fn pass(&mut self, segment: Segment<'_>) {
         let mut calls = segment.calls.iter().peekable();
         let mut ahead = Ahead::new(segment.trace);
+        let mut interruptions = segment.trace.interruptions().iter().peekable();
         for pass in segment.trace.forward() {
+            while let Some(interruption) =
+                interruptions.next_if(|interruption| interruption.time <= pass.time)
+            {
+                self.interruption(interruption);
+            }
             let code = self.code.block(&pass);
             let is_whole = pass.instructions().end == code.instructions.len();
             self.slice.instructions += pass.instructions().len() as u64;
@@ -158,6 +165,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
             self.arrive(&pass, &code, segment.before);
             self.block(&pass, &code, ending, call, &mut ahead);
         }
+        interruptions.for_each(|interruption| self.interruption(interruption));
     }
 
     fn follows_control(&self) -> bool {
@@ -183,7 +191,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
                 let mut there = before.fork();
                 there.run(pass.time, &mut Unwatched);
                 let above = there.machine.cpu.get(Reg::RSP).saturating_sub(1);
-                while self.activations.pop_up_to(above).is_some() {}
+                while self.activations.pop_left(above).is_some() {}
             }
             self.activations.pop().and_then(|replaced| replaced.slot)
         });
