@@ -227,6 +227,13 @@ pub struct RecordArguments {
     pub case: CaseArguments,
 }
 
+/// Who serves the program's allocations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HeapArgument {
+    Checked,
+    Program,
+}
+
 /// The program to run and all that its run depends on.
 #[derive(Clone, Debug, Args)]
 pub struct GuestArguments {
@@ -252,6 +259,11 @@ pub struct GuestArguments {
     /// The most output that the program may write, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1G")]
     pub max_output: u64,
+
+    /// Who serves the program's allocations: the machine, which notices what is done wrong
+    /// with memory, or the program's own allocator
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = HeapArgument::Program)]
+    pub heap: HeapArgument,
 
     /// Let the program believe that its standard streams are a terminal
     #[arg(long)]

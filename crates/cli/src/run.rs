@@ -10,9 +10,9 @@ use linux::errno::Errno;
 use linux::fs::Pieces;
 use linux::{Config, Exit, LoadError, Process, signal};
 use machine::{Time, Unwatched};
-use replay::{Bytes, Case, Ending, Limits, Stdin};
+use replay::{Bytes, Case, Ending, Heap, Limits, Stdin};
 
-use crate::args::{GuestArguments, RunArguments};
+use crate::args::{GuestArguments, HeapArgument, RunArguments};
 use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
@@ -211,6 +211,10 @@ pub fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failur
             .collect(),
         cwd: Bytes::from(working_directory.as_path()),
         terminal: arguments.terminal,
+        heap: match arguments.heap {
+            HeapArgument::Checked => Heap::Checked,
+            HeapArgument::Program => Heap::Program,
+        },
         limits: Limits { memory: arguments.max_memory, output: arguments.max_output, ..Limits::default() },
         ..Case::new(find(name, &environment)?.as_path())
     };

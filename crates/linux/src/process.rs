@@ -14,11 +14,13 @@ use crate::clock;
 use crate::fs::{
     Capsule, Credentials, FileSystem, Host, InputFile, Pieces, Setup, StandardStreams, Timestamp,
 };
+use crate::heap::{CheckedHeap, HEAP, HeapMode, Refused, Served};
 use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
-use crate::moved::{Moved, Place, SystemCall};
+use crate::moved::{Moved, Place, SERVED, SystemCall};
 use crate::signal;
+use crate::syscalls;
 
 /// All that a run depends on, apart from the host's files.
 #[derive(Clone, Debug)]
@@ -47,6 +49,8 @@ pub struct Config {
     pub start: Duration,
     /// The user and group as whom the guest runs.
     pub credentials: Credentials,
+    /// Who serves the guest's allocations.
+    pub heap: HeapMode,
 }
 
 impl Config {
@@ -71,6 +75,7 @@ impl Config {
             max_output: Config::DEFAULT_MAX_OUTPUT,
             start: clock::DEFAULT_START,
             credentials: host_credentials(),
+            heap: HeapMode::default(),
         }
     }
 }
@@ -121,7 +126,34 @@ impl Process {
         let mut machine = Machine::new(memory);
         machine.cpu.rip = image.start;
         machine.cpu.set(Reg::RSP, image.stack_pointer);
-        Ok(Process { machine, kernel })
+        let mut process = Process { machine, kernel };
+        if config.heap == HeapMode::Checked {
+            process.check_heap(&config.cwd.join(&config.program));
+        }
+        Ok(process)
+    }
+
+    /// From now on the machine serves the allocations of the program.
+    fn check_heap(&mut self, program: &Path) {
+        self.kernel.checked_heap = CheckedHeap::new(HeapMode::Checked, self.kernel.limits.memory);
+        self.machine.memory.check_accesses(HEAP);
+        let regions = self.machine.memory.regions().iter();
+        let code: Vec<u64> =
+            regions.filter(|region| region.permissions.execute).map(|region| region.start).collect();
+        for start in code {
+            self.kernel.checked_heap.examine(&mut self.machine, start, &program.to_string_lossy());
+        }
+    }
+
+    /// Looks at what a system call has mapped, if that is code.
+    fn examine_mapped(&mut self, number: u64, result: u64) {
+        let is_code = |region: &machine::Region| region.permissions.execute;
+        if number == syscalls::nr::mmap
+            && self.kernel.checked_heap.is_checked()
+            && self.machine.memory.region_at(result).is_some_and(is_code)
+        {
+            self.kernel.checked_heap.examine(&mut self.machine, result, "");
+        }
     }
 
     /// Puts a kernel around a machine that holds a program already, whose heap begins at `heap_start` and
@@ -178,6 +210,7 @@ impl Process {
             match run(&mut self.machine) {
                 Stop::Until => return Exit::Until,
                 Stop::Syscall => self.serve(&mut note),
+                Stop::Hook => self.attend_noting(&mut note),
                 Stop::Fault(fault) => self.kernel.ended = Some(self.fatal(fault)),
                 Stop::Unsupported(instruction) => {
                     self.kernel.ended = Some(Exit::Unsupported(instruction));
@@ -192,6 +225,7 @@ impl Process {
         if self.kernel.waiting {
             return;
         }
+        self.examine_mapped(number, self.machine.cpu.get(Reg::RAX));
         note(&|| {
             let written = self.kernel.accesses.iter().filter(|access| access.write);
             let by_kernel = written.map(|access| Moved {
@@ -207,6 +241,40 @@ impl Process {
                 moved: by_kernel.chain(self.kernel.moved.iter().copied()).collect(),
             }
         });
+    }
+
+    /// Does what the hook is there for at which the machine stopped. Afterwards [`Kernel::accesses`] and [`Kernel::moved`] tell what a
+    /// function of the heap that was served has done, and [`Kernel::ended`] whether it could not be.
+    pub fn attend(&mut self) {
+        self.attend_noting(&mut |_| {});
+    }
+
+    fn attend_noting(&mut self, note: &mut impl FnMut(&dyn Fn() -> SystemCall)) {
+        let time = self.machine.time;
+        self.kernel.accesses.clear();
+        self.kernel.moved.clear();
+        match self.kernel.checked_heap.attend(&mut self.machine) {
+            Ok(Some(Served { arguments, moved })) => {
+                let written = moved.iter().filter(|moved| moved.from != Place::Fresh);
+                self.kernel.accesses.extend(written.filter_map(Moved::access));
+                self.kernel.moved = moved;
+                note(&|| SystemCall {
+                    time,
+                    number: SERVED,
+                    arguments,
+                    result: self.machine.cpu.get(Reg::RAX),
+                    moved: self.kernel.moved.clone(),
+                });
+            }
+            Ok(None) => {}
+            Err(Refused) => {
+                // What is wrong with a pointer to write to is told as for any other.
+                let fault =
+                    self.kernel.checked_heap.refused_write().map_or(FaultKind::Misuse, FaultKind::Memory);
+                let fault = Fault { kind: fault, rip: self.machine.cpu.rip, time };
+                self.kernel.ended = Some(self.fatal(fault));
+            }
+        }
     }
 
     /// A hash of everything that the further run depends on.
@@ -250,6 +318,7 @@ impl Process {
             }
             FaultKind::Memory(access) if self.beyond_file(access.address) => signal::SIGBUS,
             FaultKind::Memory(_) | FaultKind::GeneralProtection | FaultKind::Privileged => signal::SIGSEGV,
+            FaultKind::Misuse => signal::SIGABRT,
             FaultKind::DivideError | FaultKind::FloatException => signal::SIGFPE,
             FaultKind::InvalidOpcode => signal::SIGILL,
             FaultKind::Breakpoint => signal::SIGTRAP,
@@ -263,7 +332,7 @@ impl Process {
         match self.machine.memory.region_at(address) {
             Some(region) => match &region.backing {
                 Backing::Bytes { content, offset } => *offset >= content.len() as u64,
-                Backing::Zero => false,
+                Backing::Zero | Backing::Fresh => false,
             },
             None => false,
         }

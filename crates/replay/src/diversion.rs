@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lift::Reg;
-use linux::{Exit, Process, Snapshot};
+use linux::{Exit, Process, SERVED, Snapshot};
 use machine::{Intervention, Observer, Pass, Stop, Time, Trace, Unwatched};
 
 use crate::events::{Ending, RegisterSet, Shape, Shapes};
@@ -204,7 +204,7 @@ impl Diversion {
             match ended {
                 Ended::Call(number) => {
                     search.note_kernel(&self.process);
-                    if !search.goal.permits(number) {
+                    if number != SERVED && !search.goal.permits(number) {
                         break (Outcome::Called, now);
                     }
                 }
@@ -221,7 +221,7 @@ impl Diversion {
 
 enum Ended {
     Until,
-    /// The system call of this number has been served.
+    /// The system call of this number has been served, or a function of the heap.
     Call(u64),
     Process(Exit),
 }
@@ -234,6 +234,13 @@ fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> 
                 let number = process.machine.cpu.get(Reg::RAX);
                 process.kernel.syscall(&mut process.machine);
                 return Ended::Call(number);
+            }
+            Stop::Hook => {
+                process.attend();
+                match &process.kernel.ended {
+                    Some(exit) => return Ended::Process(exit.clone()),
+                    None => return Ended::Call(SERVED),
+                }
             }
             // Nothing has happened; the process knows what that means for it.
             Stop::Fault(_) | Stop::Unsupported(_) => {}

@@ -83,6 +83,12 @@ impl Statistics {
                         return true;
                     }
                 }
+                Stop::Hook => {
+                    process.attend();
+                    if process.kernel.ended.is_some() {
+                        return true;
+                    }
+                }
                 Stop::Fault(_) | Stop::Unsupported(_) => {
                     // The process finds the same again, and what it means.
                     process.run_traced(until, trace);

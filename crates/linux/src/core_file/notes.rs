@@ -121,12 +121,16 @@ fn reason(signal: i32, fault: &Fault) -> (i32, Option<u64>) {
         FaultKind::Memory(access) => match access.cause {
             Cause::Unmapped => (SEGV_MAPERR, access.address),
             Cause::NonCanonical => (SI_KERNEL, 0),
-            Cause::Protected | Cause::OutOfMemory | Cause::CodePage => (SEGV_ACCERR, access.address),
+            Cause::Protected | Cause::OutOfMemory | Cause::CodePage | Cause::Forbidden => {
+                (SEGV_ACCERR, access.address)
+            }
         },
         FaultKind::DivideError => (FPE_INTDIV, fault.rip),
         FaultKind::FloatException => (FPE_FLTINV, fault.rip),
         FaultKind::InvalidOpcode => (ILL_ILLOPN, fault.rip),
-        FaultKind::GeneralProtection | FaultKind::Privileged | FaultKind::Breakpoint => (SI_KERNEL, 0),
+        FaultKind::GeneralProtection | FaultKind::Privileged | FaultKind::Breakpoint | FaultKind::Misuse => {
+            (SI_KERNEL, 0)
+        }
     };
     (code, Some(address))
 }

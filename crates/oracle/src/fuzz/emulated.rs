@@ -212,5 +212,6 @@ fn translate(kind: machine::FaultKind) -> Fault {
         Machine::InvalidOpcode => FaultKind::InvalidOpcode,
         Machine::Breakpoint => FaultKind::Breakpoint,
         Machine::FloatException => FaultKind::FloatException,
+        Machine::Misuse => FaultKind::Other,
     })
 }

@@ -269,6 +269,7 @@ fn same_fault(kind: &FaultKind, stop: &NativeStop) -> bool {
         FaultKind::FloatException => number == libc::SIGFPE && info.code != DIVIDE,
         FaultKind::InvalidOpcode => number == libc::SIGILL,
         FaultKind::Breakpoint => number == libc::SIGTRAP,
+        FaultKind::Misuse => false,
     }
 }
 

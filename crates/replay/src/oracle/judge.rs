@@ -1,7 +1,7 @@
 //! The verdict about a process that has ended.
 
 use linux::{Exit, Process, signal};
-use machine::{Access, Fault, FaultKind, PAGE_SIZE, Time};
+use machine::{Access, Cause, Fault, FaultKind, PAGE_SIZE, Time};
 
 use super::compare::{Mismatch, line_at, mismatch};
 use super::expected_status;
@@ -99,9 +99,15 @@ fn property_of(fault: &Fault) -> Option<String> {
                 Access::Execute => "that is called",
             };
             match access.address < PAGE_SIZE {
+                _ if access.cause == Cause::Forbidden => {
+                    format!("the pointer {what} leads into a block of the heap")
+                }
                 true => format!("the pointer {what} is not null"),
                 false => format!("the pointer {what} leads to memory that is there"),
             }
+        }
+        FaultKind::Misuse => {
+            "the pointer that is freed is that of a block, which was not freed before".to_owned()
         }
         FaultKind::DivideError => "the divisor is not 0, and the quotient fits".to_owned(),
         FaultKind::GeneralProtection
