@@ -206,6 +206,10 @@ pub struct RunArguments {
     #[arg(long)]
     pub stats: bool,
 
+    /// At the end, tell which blocks of the heap the program has lost, and where they were allocated
+    #[arg(long)]
+    pub leaks: bool,
+
     /// At the end, copy the files that the program made or changed into this directory
     ///
     /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.

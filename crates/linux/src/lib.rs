@@ -27,7 +27,8 @@ pub use core_file::{CoreError, write_core};
 pub use elf::ElfError;
 pub use guest::KernelAccess;
 pub use heap::{
-    Block, BlockKind, BlockState, CheckedHeap, HEAP, HeapMode, Mismatch, Misuse, MisuseKind, Nearby, Relation,
+    Block, BlockKind, BlockState, CheckedHeap, HEAP, HeapFault, HeapMode, Leak, Mismatch, Misuse, MisuseKind,
+    Nearby, Relation,
 };
 pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;

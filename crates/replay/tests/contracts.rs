@@ -48,7 +48,9 @@ fn strings_without_an_end_in_their_block_are_a_fault_of_the_function_that_passed
                     process.kernel.files.feed_input(b"");
                     let exit = process.run(Time(u64::MAX), &mut Unwatched);
                     let context = format!("{options:?} function {function} length {length} offset {offset}");
-                    let Exit::Killed { fault: Some(fault), .. } = &exit else { panic!("{context}: {exit:?}") };
+                    let Exit::Killed { fault: Some(fault), .. } = &exit else {
+                        panic!("{context}: {exit:?}")
+                    };
                     let FaultKind::Memory(access) = fault.kind else { panic!("{context}: {fault:?}") };
                     assert_eq!(access.cause, Cause::Forbidden, "{context}");
                     let nearby = process.kernel.checked_heap.nearby(access.address).unwrap();

@@ -7,6 +7,8 @@
 
 mod blocks;
 mod contracts;
+mod fault;
+mod leaks;
 mod names;
 mod nearby;
 mod objects;
@@ -14,6 +16,8 @@ mod program_break;
 mod service;
 
 pub use blocks::{Block, BlockKind, BlockState, HEAP};
+pub use fault::HeapFault;
+pub use leaks::Leak;
 pub use nearby::{Nearby, Relation};
 pub use program_break::Heap;
 pub use service::{Misuse, MisuseKind, Refused, Served};

@@ -60,6 +60,11 @@ fn ended_badly(case: &Case, process: &Process, exit: &Exit) -> Option<Failure> {
             let unknown = Abort { by: AbortKind::Unknown, message: None, position: None };
             Some(abort(abort_message(&stderr()).unwrap_or(unknown), last_instruction(process)))
         }
+        Exit::Killed { fault: Some(fault), .. } if process.heap_fault().is_some() => {
+            let what = process.heap_fault()?.tell(None, None);
+            let kind = FailureKind::GuestFault { what, address: fault.rip };
+            Some(Failure { kind, ..crash(signal::SIGSEGV, Some(*fault), process) })
+        }
         Exit::Killed { signal, fault } => Some(crash(*signal, *fault, process)),
         Exit::Exited(PANIC_STATUS) => {
             let message = abort_message(&stderr()).filter(|abort| abort.by == AbortKind::Panic)?;
