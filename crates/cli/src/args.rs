@@ -206,7 +206,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub stats: bool,
 
-    /// At the end, tell which blocks of the heap the program has lost, and where they were allocated
+    /// At the end, tell which blocks of the heap were lost, and where they were allocated
     #[arg(long)]
     pub leaks: bool,
 
@@ -234,7 +234,9 @@ pub struct RecordArguments {
 /// Who serves the program's allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HeapArgument {
+    /// The machine, which notices what is done wrong with memory
     Checked,
+    /// The program's own allocator
     Program,
 }
 
@@ -264,9 +266,11 @@ pub struct GuestArguments {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1G")]
     pub max_output: u64,
 
-    /// Who serves the program's allocations: the machine, which notices what is done wrong
-    /// with memory, or the program's own allocator
-    #[arg(long, value_enum, value_name = "WHO", default_value_t = HeapArgument::Program)]
+    /// Who serves the program's allocations
+    ///
+    /// checked: the machine, which notices what is done wrong with memory; program: the
+    /// program's own allocator.
+    #[arg(long, verbatim_doc_comment, value_enum, value_name = "WHO", default_value_t = HeapArgument::Checked)]
     pub heap: HeapArgument,
 
     /// Let the program believe that its standard streams are a terminal

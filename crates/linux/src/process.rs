@@ -1,5 +1,6 @@
 //! A process: a machine with a kernel around it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -138,10 +139,17 @@ impl Process {
         self.kernel.checked_heap = CheckedHeap::new(HeapMode::Checked, self.kernel.limits.memory);
         self.machine.memory.check_accesses(HEAP);
         let regions = self.machine.memory.regions().iter();
-        let code: Vec<u64> =
-            regions.filter(|region| region.permissions.execute).map(|region| region.start).collect();
+        let code = regions.filter(|region| region.permissions.execute);
+        let (code, names): (Vec<u64>, BTreeSet<Arc<str>>) =
+            code.map(|region| (region.start, region.name.clone())).unzip();
+        // Else its dynamic loader is there, too.
+        let is_static = names.len() == 1;
         for start in code {
             self.kernel.checked_heap.examine(&mut self.machine, start, &program.to_string_lossy());
+        }
+        if is_static && !self.kernel.checked_heap.knows_symbols() {
+            let warning = "the heap is not checked: the program is static and stripped, so that its allocator is not known";
+            self.kernel.warnings.add(warning.to_owned());
         }
     }
 
@@ -219,6 +227,11 @@ impl Process {
         }
     }
 
+    /// Serves the system call at which the machine stopped; see [`Kernel::syscall`].
+    pub fn serve_call(&mut self) {
+        self.serve(&mut |_| {});
+    }
+
     fn serve(&mut self, note: &mut impl FnMut(&dyn Fn() -> SystemCall)) {
         let (number, arguments) = Kernel::request(&self.machine);
         self.kernel.syscall(&mut self.machine);
@@ -253,7 +266,12 @@ impl Process {
         let time = self.machine.time;
         self.kernel.accesses.clear();
         self.kernel.moved.clear();
-        match self.kernel.checked_heap.attend(&mut self.machine) {
+        let attended = self.kernel.checked_heap.attend(&mut self.machine);
+        if self.kernel.checked_heap.take_refused_size().is_some() {
+            let warning = "the program asked for memory beyond the limit of --max-memory, and was given none";
+            self.kernel.warnings.add(warning.to_owned());
+        }
+        match attended {
             Ok(Some(Served { arguments, moved })) => {
                 let written = moved.iter().filter(|moved| moved.from != Place::Fresh);
                 self.kernel.accesses.extend(written.filter_map(Moved::access));

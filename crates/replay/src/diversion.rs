@@ -232,7 +232,7 @@ fn run_to_system_call(process: &mut Process, until: Time, trace: &mut Trace) -> 
             Stop::Until => return Ended::Until,
             Stop::Syscall => {
                 let number = process.machine.cpu.get(Reg::RAX);
-                process.kernel.syscall(&mut process.machine);
+                process.serve_call();
                 return Ended::Call(number);
             }
             Stop::Hook => {

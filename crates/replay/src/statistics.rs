@@ -78,7 +78,7 @@ impl Statistics {
                     let number = process.machine.cpu.get(Reg::RAX);
                     let name = syscall_name(number).map_or_else(|| format!("number {number}"), str::to_owned);
                     *self.system_calls.entry(name).or_default() += 1;
-                    process.kernel.syscall(&mut process.machine);
+                    process.serve_call();
                     if process.kernel.ended.is_some() || process.kernel.waiting {
                         return true;
                     }

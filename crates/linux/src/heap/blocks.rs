@@ -140,6 +140,10 @@ impl Blocks {
         }
     }
 
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
     pub fn live(&self) -> Vec<Block> {
         let mut live: Vec<Block> =
             self.table.iter().filter(|block| block.state == BlockState::Live).copied().collect();

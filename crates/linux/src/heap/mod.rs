@@ -63,9 +63,13 @@ pub struct CheckedHeap {
     errno_location: Option<u64>,
     /// Where to go when memory cannot be had and an exception is due.
     throw: Option<u64>,
+    /// Some object has symbols.
+    knows_symbols: bool,
     /// The program has operators new or delete of its own.
     replaces_operators: bool,
     mismatches: Arc<Vec<Mismatch>>,
+    /// A request that there was no memory for, though it was less than the limit.
+    refused_size: Option<u64>,
     /// What was done wrong with a block, when that has ended the process.
     misuse: Option<Misuse>,
     /// The access that a function could not make on the program's behalf, when that has ended the process.
@@ -80,8 +84,10 @@ impl CheckedHeap {
             roles: Arc::default(),
             errno_location: None,
             throw: None,
+            knows_symbols: false,
             replaces_operators: false,
             mismatches: Arc::default(),
+            refused_size: None,
             misuse: None,
             refused_write: None,
         }
@@ -96,6 +102,11 @@ impl CheckedHeap {
         self.roles.values().any(|role| matches!(role, Role::Serve(_)))
     }
 
+    /// Whether any object has symbols by which functions are known.
+    pub fn knows_symbols(&self) -> bool {
+        self.knows_symbols
+    }
+
     /// All blocks that are allocated, in the order of their addresses.
     pub fn live(&self) -> Vec<Block> {
         self.blocks.live()
@@ -107,6 +118,11 @@ impl CheckedHeap {
 
     pub fn misuse(&self) -> Option<&Misuse> {
         self.misuse.as_ref()
+    }
+
+    /// The last request that there was no memory for because of the limit, once.
+    pub fn take_refused_size(&mut self) -> Option<u64> {
+        self.refused_size.take()
     }
 
     pub fn refused_write(&self) -> Option<AccessFault> {

@@ -40,6 +40,7 @@ impl CheckedHeap {
         let code = region.start..region.end;
         let Some(mapped) = Mapped::new(&region) else { return };
         let known = mapped.known();
+        self.knows_symbols |= mapped.elf.symbols().next().is_some();
         let is_program = *region.name == *program;
         let mut hooks: Vec<(u64, Hook)> = Vec::new();
         let mut unchecked: Vec<Range<u64>> = Vec::new();

@@ -224,7 +224,10 @@ impl Call<'_> {
                 self.note(from, Place::Memory(address), request.size);
                 Answer::Value(address)
             }
-            None => Answer::Failed,
+            None => {
+                self.heap.refused_size = Some(request.size).filter(|size| *size <= self.heap.blocks.limit());
+                Answer::Failed
+            }
         }
     }
 
