@@ -21,7 +21,7 @@ static void check(int slot)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     size_t total = 0, peak = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -76,6 +76,8 @@ int main(void)
     printf("%c%c\n", huge[0], huge[63 << 20]);
     free(huge);
     printf("%d %d\n", malloc(SIZE_MAX / 2) == NULL, calloc(SIZE_MAX / 4, 8) == NULL);
+    if (argc > 1)
+        return 0;
     struct mallinfo2 info = mallinfo2();
     printf("%d\n", info.uordblks >= total);
     return 0;

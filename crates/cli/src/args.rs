@@ -206,6 +206,10 @@ pub struct RunArguments {
     #[arg(long)]
     pub stats: bool,
 
+    /// At the end, tell which blocks of the heap were lost, and where they were allocated
+    #[arg(long)]
+    pub leaks: bool,
+
     /// At the end, copy the files that the program made or changed into this directory
     ///
     /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.
@@ -225,6 +229,15 @@ pub struct RecordArguments {
 
     #[command(flatten)]
     pub case: CaseArguments,
+}
+
+/// Who serves the program's allocations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HeapArgument {
+    /// The machine, which notices what is done wrong with memory
+    Checked,
+    /// The program's own allocator
+    Program,
 }
 
 /// The program to run and all that its run depends on.
@@ -252,6 +265,13 @@ pub struct GuestArguments {
     /// The most output that the program may write, in bytes or with K, M, G
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1G")]
     pub max_output: u64,
+
+    /// Who serves the program's allocations
+    ///
+    /// checked: the machine, which notices what is done wrong with memory; program: the
+    /// program's own allocator.
+    #[arg(long, verbatim_doc_comment, value_enum, value_name = "WHO", default_value_t = HeapArgument::Checked)]
+    pub heap: HeapArgument,
 
     /// Let the program believe that its standard streams are a terminal
     #[arg(long)]

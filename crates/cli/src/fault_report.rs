@@ -4,12 +4,15 @@
 //! supported is ours.
 
 mod cause;
+mod heap;
 mod trace;
 
 use std::fmt::Write;
 
+use heap::Told;
+pub use heap::{Past, leaks, mismatches};
 use linux::{Exit, Process, signal};
-use machine::{Machine, Unsupported};
+use machine::{Fault, FaultKind, Machine, Unsupported};
 use program::Program;
 
 use crate::view;
@@ -36,18 +39,32 @@ const ANNOUNCED: [&str; 17] = [
 ];
 
 /// The report, or nothing when the program ended by itself. `name` is what the user called it.
-pub fn report(process: &Process, exit: &Exit, name: &str, coloured: bool) -> Option<String> {
+pub fn report(
+    process: &Process,
+    exit: &Exit,
+    name: &str,
+    coloured: bool,
+    past: &mut dyn Past,
+) -> Option<String> {
     let machine = &process.machine;
     let program = view::program_of(process);
+    let heap_fault = process.heap_fault().map(|fault| heap::tell(&fault, &program, past));
     let (headline, epilogue) = match exit {
         Exit::Exited(_) | Exit::Input => return None,
-        Exit::Killed { signal, fault } => {
-            let doing = fault.as_ref().map(|fault| cause::describe(machine, fault));
-            let is_from_itself =
-                process.kernel.signals.killed_by().is_none_or(|told| told.code() != signal::SI_KERNEL);
-            let reason = killed(name, *signal, doing.as_deref(), is_from_itself);
-            (reason, instruction_line(machine, fault.is_some()))
-        }
+        Exit::Killed { signal, fault } => match heap_fault {
+            Some(Told { doing, traces }) => {
+                let is_access = !matches!(fault, Some(Fault { kind: FaultKind::Misuse, .. }));
+                let instruction = instruction_line(machine, is_access);
+                (format!("{name} misused its heap: it {doing}"), format!("{instruction}{traces}"))
+            }
+            None => {
+                let doing = fault.as_ref().map(|fault| cause::describe(machine, fault));
+                let is_from_itself =
+                    process.kernel.signals.killed_by().is_none_or(|told| told.code() != signal::SI_KERNEL);
+                let reason = killed(name, *signal, doing.as_deref(), is_from_itself);
+                (reason, instruction_line(machine, fault.is_some()))
+            }
+        },
         Exit::Unsupported(unsupported) => unsupported_lines(&program, unsupported),
         Exit::Until => (
             format!("stopped after {} instructions, as --max-instructions says", machine.time.0),
@@ -80,7 +97,11 @@ pub fn report(process: &Process, exit: &Exit, name: &str, coloured: bool) -> Opt
 }
 
 /// What the program did that a fault killed it for, as the end of a sentence that begins with "it".
-pub fn doing(machine: &Machine, exit: &Exit) -> Option<String> {
+pub fn doing(process: &Process, exit: &Exit, program: &Program, past: &mut dyn Past) -> Option<String> {
+    if let Some(fault) = process.heap_fault() {
+        return Some(heap::tell(&fault, program, past).doing);
+    }
+    let machine = &process.machine;
     match exit {
         Exit::Killed { fault: Some(fault), .. } => Some(cause::describe(machine, fault)),
         _ => None,

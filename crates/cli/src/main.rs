@@ -12,6 +12,7 @@ mod lookup;
 mod panic;
 mod progress;
 mod record;
+mod rerun;
 mod run;
 mod slice;
 mod stats;

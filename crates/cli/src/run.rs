@@ -10,14 +10,16 @@ use linux::errno::Errno;
 use linux::fs::Pieces;
 use linux::{Config, Exit, LoadError, Process, signal};
 use machine::{Time, Unwatched};
-use replay::{Bytes, Case, Ending, Limits, Stdin};
+use replay::{Bytes, Case, Ending, Heap, Limits, Stdin};
 
-use crate::args::{GuestArguments, RunArguments};
+use crate::args::{GuestArguments, HeapArgument, RunArguments};
 use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
 use crate::lookup::{self, Lookup};
+use crate::rerun::Rerun;
 use crate::streams::{self, Input, OutputError, PassThrough};
+use crate::view;
 use crate::write_back;
 
 /// Output is passed on this often, in instructions: a few hundredths of a second.
@@ -33,9 +35,10 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         write_back::prepare(directory).map_err(failed)?;
     }
     let Opened { mut process, case, recorded } = open(&arguments.guest)?;
+    let mut past = Rerun::new(&mut process);
     let started = Instant::now();
     let limit = case.end().min(Time(arguments.max_instructions.unwrap_or(u64::MAX)));
-    let exit = match drive(&mut process, limit) {
+    let exit = match drive_noting(&mut process, limit, &mut past.pieces) {
         Ok(exit) => exit,
         Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
         Err(Interrupted::Failed(error)) => return Err(failed(error)),
@@ -45,9 +48,10 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         bundle::verify(&recorded, &process, &exit);
     }
     let name = case.argv.first().unwrap_or(&case.program).to_string();
-    if let Some(report) = fault_report::report(&process, &exit, &name, streams::coloured()) {
+    if let Some(report) = fault_report::report(&process, &exit, &name, streams::coloured(), &mut past) {
         streams::tell(&report);
     }
+    tell_heap(&process, &exit, arguments.leaks, &mut past);
     if let Some(directory) = &arguments.write_back {
         write_back(&mut process, directory).map_err(failed)?;
     }
@@ -55,6 +59,21 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         streams::tell(&statistics(&process, seconds));
     }
     Ok(status(&exit))
+}
+
+/// What else there is to say about the heap.
+fn tell_heap(process: &Process, exit: &Exit, leaks: bool, past: &mut Rerun) {
+    let heap = &process.kernel.checked_heap;
+    if !heap.mismatches().is_empty() {
+        streams::tell(&fault_report::mismatches(heap.mismatches(), &view::program_of(process), past));
+    }
+    if leaks && matches!(exit, Exit::Exited(_)) {
+        let text = match heap.is_checked() && heap.serves_anything() {
+            true => fault_report::leaks(process, &view::program_of(process), past),
+            false => "whydunit: what was not freed is not known, since the heap is not checked\n".to_owned(),
+        };
+        streams::tell(&text);
+    }
 }
 
 fn write_back(process: &mut Process, directory: &Path) -> anyhow::Result<()> {
@@ -114,6 +133,11 @@ impl From<OutputError> for Interrupted {
 
 /// Runs to the end, or to the limit, which is told as [`Exit::Until`].
 pub fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
+    drive_noting(process, limit, &mut Vec::new())
+}
+
+/// The same; the pieces of standard input that the program was given are added to a list.
+fn drive_noting(process: &mut Process, limit: Time, pieces: &mut Vec<Vec<u8>>) -> Result<Exit, Interrupted> {
     let mut output = PassThrough::default();
     let mut warned = 0;
     let mut input = 0u64;
@@ -130,22 +154,22 @@ pub fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
         match exit {
             Exit::Until if process.machine.time < limit => {}
             Exit::Input => {
-                feed(process, &mut input).map_err(Interrupted::Failed)?;
+                pieces.push(feed(process, &mut input).map_err(Interrupted::Failed)?);
             }
             exit => return Ok(exit),
         }
     }
 }
 
-/// Gives the program the next piece of our standard input; `fed` counts the bytes.
-pub fn feed(process: &mut Process, fed: &mut u64) -> anyhow::Result<()> {
+/// Gives the program the next piece of our standard input, which comes back; `fed` counts the bytes.
+pub fn feed(process: &mut Process, fed: &mut u64) -> anyhow::Result<Vec<u8>> {
     let piece = streams::next_input()?;
     *fed = fed.saturating_add(piece.len() as u64);
     if *fed > process.kernel.limits.memory {
         return Err(anyhow!("the program reads more input than --max-memory permits to keep"));
     }
     process.kernel.files.feed_input(&piece);
-    Ok(())
+    Ok(piece)
 }
 
 /// A program in its machine, before its first instruction.
@@ -211,6 +235,10 @@ pub fn case(arguments: &GuestArguments) -> Result<(Case, Option<Pieces>), Failur
             .collect(),
         cwd: Bytes::from(working_directory.as_path()),
         terminal: arguments.terminal,
+        heap: match arguments.heap {
+            HeapArgument::Checked => Heap::Checked,
+            HeapArgument::Program => Heap::Program,
+        },
         limits: Limits { memory: arguments.max_memory, output: arguments.max_output, ..Limits::default() },
         ..Case::new(find(name, &environment)?.as_path())
     };

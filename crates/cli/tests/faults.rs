@@ -22,7 +22,7 @@ const WAYS: [(&str, i32, &[&str]); 13] = [
     ("align", 139, &[]),
     ("avx", 125, &[]),
     ("spin", 125, &["--max-instructions", "1M"]),
-    ("memory", 125, &["--max-memory", "64M"]),
+    ("memory", 125, &["--max-memory", "64M", "--heap", "program"]),
 ];
 
 /// Addresses depend on how the program was linked.

@@ -37,11 +37,17 @@ pub struct Guest<'a> {
     pub memory: &'a mut Memory,
     accesses: &'a mut Vec<KernelAccess>,
     out_of_memory: bool,
+    forbidden: Option<AccessFault>,
 }
 
 impl<'a> Guest<'a> {
     pub fn new(memory: &'a mut Memory, accesses: &'a mut Vec<KernelAccess>) -> Guest<'a> {
-        Guest { memory, accesses, out_of_memory: false }
+        Guest { memory, accesses, out_of_memory: false, forbidden: None }
+    }
+
+    /// The first access to bytes that nobody may access: the program has given the kernel what is in no block of the heap.
+    pub fn forbidden(&self) -> Option<AccessFault> {
+        self.forbidden
     }
 
     /// Whether an access failed because the guest's memory limit is reached. The call that met it returns an
@@ -154,10 +160,16 @@ impl<'a> Guest<'a> {
             let step = (64 - (at % 64)) as usize;
             let step = step.min(max - string.len());
             let Some(piece) = chunk.get_mut(..step) else { break };
-            if let Err(fault) = self.memory.read(at, piece) {
+            // A chunk may reach beyond the string's block in the heap.
+            self.memory.leave_loads_unchecked(true);
+            let read = self.memory.read(at, piece);
+            self.memory.leave_loads_unchecked(false);
+            let end = piece.iter().position(|&byte| byte == 0);
+            let used = end.map_or(piece.len(), |end| end + 1);
+            if let Err(fault) = read.and_then(|()| self.memory.check_readable(at, used as u64)) {
                 return Err(self.refuse(fault));
             }
-            match piece.iter().position(|&byte| byte == 0) {
+            match end {
                 Some(end) => {
                     string.extend_from_slice(piece.get(..end).unwrap_or_default());
                     self.log(address, string.len() as u64 + 1, false);
@@ -238,6 +250,9 @@ impl<'a> Guest<'a> {
     fn refuse(&mut self, fault: AccessFault) -> Errno {
         if fault.cause == Cause::OutOfMemory {
             self.out_of_memory = true;
+        }
+        if fault.cause == Cause::Forbidden {
+            self.forbidden.get_or_insert(fault);
         }
         Errno::EFAULT
     }

@@ -7,22 +7,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Core, Cpu, Fault, Interruption, Machine, Memory, Time, Unsupported};
+use machine::{Core, Cpu, Fault, FaultKind, Interruption, Machine, Memory, Time, Unsupported};
 
 use crate::clock::Clock;
 use crate::errno::Errno;
 use crate::fs::{FileSystem, RandomStream, Stream, Timestamp};
 use crate::guest::{Guest, KernelAccess};
-use crate::heap::Heap;
+use crate::heap::{CheckedHeap, Heap, HeapMode};
 use crate::moved::{Moved, Place};
 use crate::output::Output;
 use crate::resources::Resources;
-use crate::signal::{self, SIGALRM, Signals};
+use crate::signal::{self, SIGALRM, SIGSEGV, Signals};
 use crate::syscalls::{self, MappedCopies, SharedMapping};
 
 /// The ids of the one process that there is. Constant, so that a run that prints them repeats itself.
 pub const PID: u32 = 4242;
 pub const PARENT_PID: u32 = 4241;
+
+/// How long the instruction is that makes a system call.
+const SYSCALL_BYTES: u64 = 2;
 
 /// Why a process stopped running.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +98,8 @@ pub struct Kernel {
     /// What the process calls itself: the executable's name, until it says otherwise.
     pub name: Arc<[u8]>,
     pub heap: Heap,
+    /// What the machine allocates in the program's place.
+    pub checked_heap: CheckedHeap,
     pub resources: Resources,
     pub signals: Signals,
     /// Files that are mapped so that stores reach them.
@@ -125,6 +130,7 @@ impl Kernel {
             command: Arc::new(command),
             auxiliary_vector: Arc::default(),
             heap: Heap::default(),
+            checked_heap: CheckedHeap::new(HeapMode::Program, limits.memory),
             resources: Resources::default(),
             signals: Signals::default(),
             shared: Arc::default(),
@@ -179,6 +185,11 @@ impl Kernel {
             let limit = call.kernel.limits.memory;
             call.end(Exit::OutOfMemory { limit });
         }
+        if let Some(fault) = call.guest.forbidden() {
+            let rip = call.cpu.rip.wrapping_sub(SYSCALL_BYTES);
+            let fault = Fault { kind: FaultKind::Memory(fault), rip, time: Time(time.0.saturating_sub(1)) };
+            call.end(Exit::Killed { signal: SIGSEGV, fault: Some(fault) });
+        }
         self.accesses = accesses;
         for path in self.files.take_unknown() {
             self.warnings.add(format!(
@@ -198,6 +209,7 @@ impl Kernel {
         self.random.hash(&mut hasher);
         self.output.hash(&mut hasher);
         self.heap.hash(&mut hasher);
+        self.checked_heap.hash(&mut hasher);
         self.resources.hash(&mut hasher);
         self.signals.hash(&mut hasher);
         self.name.hash(&mut hasher);

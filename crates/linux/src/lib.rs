@@ -26,9 +26,13 @@ mod testing;
 pub use core_file::{CoreError, write_core};
 pub use elf::ElfError;
 pub use guest::KernelAccess;
+pub use heap::{
+    Block, BlockKind, BlockState, CheckedHeap, HEAP, HeapFault, HeapMode, Leak, Mismatch, Misuse, MisuseKind,
+    Nearby, Relation,
+};
 pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;
-pub use moved::{Moved, Place, SystemCall};
+pub use moved::{Moved, Place, SERVED, SystemCall};
 pub use output::{Output, Written};
 pub use process::{Config, Event, Process};
 pub use snapshot::Snapshot;

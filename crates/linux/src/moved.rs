@@ -2,6 +2,7 @@
 //! follow data through the kernel.
 
 use crate::fs::{Inode, PipeId, Stream};
+use crate::guest::KernelAccess;
 
 /// Where bytes are, or come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,14 +55,28 @@ pub struct Moved {
     pub length: u64,
 }
 
-/// One system call of a run.
+impl Moved {
+    /// The access to the guest's memory by which bytes came there.
+    pub(crate) fn access(&self) -> Option<KernelAccess> {
+        match self.to {
+            Place::Memory(address) => Some(KernelAccess { address, length: self.length, write: true }),
+            _ => None,
+        }
+    }
+}
+
+/// One system call of a run, or a call of a function that was served in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemCall {
     /// The instruction that made it.
     pub time: machine::Time,
+    /// [`SERVED`] if it is no system call.
     pub number: u64,
     pub arguments: [u64; 6],
     pub result: u64,
     /// In the order in which it happened. All that the call wrote to the guest's memory is in it.
     pub moved: Vec<Moved>,
 }
+
+/// What stands for the number of a system call where a function of the heap was served: no system call has it.
+pub const SERVED: u64 = u64::MAX;

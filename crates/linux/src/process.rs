@@ -1,5 +1,6 @@
 //! A process: a machine with a kernel around it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -8,16 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Interruption, Machine, Memory, Observer, Stop, Time, Trace, Unwatched};
+use machine::{Fault, FaultKind, Interruption, Machine, Memory, Observer, Stop, Time, Trace, Unwatched};
 
 use crate::clock;
 use crate::fs::{
     Capsule, Credentials, FileSystem, Host, InputFile, Pieces, Setup, StandardStreams, Timestamp,
 };
+use crate::heap::{CheckedHeap, HEAP, HeapMode, Refused, Served};
 use crate::kernel::{Command, Exit, Kernel, Limits, PID};
 use crate::load_error::LoadError;
 use crate::loader::{self, Request};
-use crate::moved::{Moved, Place, SystemCall};
+use crate::moved::{Moved, Place, SERVED, SystemCall};
+use crate::syscalls;
 
 /// All that a run depends on, apart from the host's files.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub struct Config {
     pub start: Duration,
     /// The user and group as whom the guest runs.
     pub credentials: Credentials,
+    /// Who serves the guest's allocations.
+    pub heap: HeapMode,
 }
 
 impl Config {
@@ -70,6 +75,7 @@ impl Config {
             max_output: Config::DEFAULT_MAX_OUTPUT,
             start: clock::DEFAULT_START,
             credentials: host_credentials(),
+            heap: HeapMode::default(),
         }
     }
 }
@@ -120,7 +126,41 @@ impl Process {
         let mut machine = Machine::new(memory);
         machine.cpu.rip = image.start;
         machine.cpu.set(Reg::RSP, image.stack_pointer);
-        Ok(Process { machine, kernel })
+        let mut process = Process { machine, kernel };
+        if config.heap == HeapMode::Checked {
+            process.check_heap(&config.cwd.join(&config.program));
+        }
+        Ok(process)
+    }
+
+    /// From now on the machine serves the allocations of the program.
+    fn check_heap(&mut self, program: &Path) {
+        self.kernel.checked_heap = CheckedHeap::new(HeapMode::Checked, self.kernel.limits.memory);
+        self.machine.memory.check_accesses(HEAP);
+        let regions = self.machine.memory.regions().iter();
+        let code = regions.filter(|region| region.permissions.execute);
+        let (code, names): (Vec<u64>, BTreeSet<Arc<str>>) =
+            code.map(|region| (region.start, region.name.clone())).unzip();
+        // Else its dynamic loader is there, too.
+        let is_static = names.len() == 1;
+        for start in code {
+            self.kernel.checked_heap.examine(&mut self.machine, start, &program.to_string_lossy());
+        }
+        if is_static && !self.kernel.checked_heap.knows_symbols() {
+            let warning = "the heap is not checked: the program is static and stripped, so that its allocator is not known";
+            self.kernel.warnings.add(warning.to_owned());
+        }
+    }
+
+    /// Looks at what a system call has mapped, if that is code.
+    fn examine_mapped(&mut self, number: u64, result: u64) {
+        let is_code = |region: &machine::Region| region.permissions.execute;
+        if number == syscalls::nr::mmap
+            && self.kernel.checked_heap.is_checked()
+            && self.machine.memory.region_at(result).is_some_and(is_code)
+        {
+            self.kernel.checked_heap.examine(&mut self.machine, result, "");
+        }
     }
 
     /// Puts a kernel around a machine that holds a program already, whose heap begins at `heap_start` and
@@ -186,6 +226,7 @@ impl Process {
             Stop::Until if self.machine.time < alarm => return Event::Exit(Exit::Until),
             Stop::Until => self.kernel.deliver(&mut self.machine, None),
             Stop::Syscall => return self.serve(company),
+            Stop::Hook => return self.attend(company),
             Stop::Fault(fault) => self.kernel.fault(&mut self.machine, fault),
             Stop::Unsupported(instruction) => {
                 self.kernel.ended = Some(Exit::Unsupported(instruction));
@@ -206,6 +247,7 @@ impl Process {
         if self.kernel.waiting {
             return Event::Exit(Exit::Input);
         }
+        self.examine_mapped(number, self.machine.cpu.get(Reg::RAX));
         company.called(&|| {
             let written = self.kernel.accesses.iter().filter(|access| access.write);
             let by_kernel = written.map(|access| Moved {
@@ -229,6 +271,44 @@ impl Process {
     /// Tells what was done between two instructions.
     fn tell<C: Company>(&mut self, company: &mut C) {
         self.kernel.interruptions.drain(..).for_each(|interruption| company.interrupted(interruption));
+    }
+
+    /// Does what the hook is there for at which the machine stopped. Afterwards [`Kernel::accesses`] and [`Kernel::moved`] tell what a
+    /// function of the heap that was served has done, and [`Kernel::ended`] whether it could not be.
+    fn attend<C: Company>(&mut self, company: &mut C) -> Event {
+        let time = self.machine.time;
+        self.kernel.accesses.clear();
+        self.kernel.moved.clear();
+        let attended = self.kernel.checked_heap.attend(&mut self.machine);
+        if self.kernel.checked_heap.take_refused_size().is_some() {
+            let warning = "the program asked for memory beyond the limit of --max-memory, and was given none";
+            self.kernel.warnings.add(warning.to_owned());
+        }
+        match attended {
+            Ok(Some(Served { arguments, moved })) => {
+                let written = moved.iter().filter(|moved| moved.from != Place::Fresh);
+                self.kernel.accesses.extend(written.filter_map(Moved::access));
+                self.kernel.moved = moved;
+                company.called(&|| SystemCall {
+                    time,
+                    number: SERVED,
+                    arguments,
+                    result: self.machine.cpu.get(Reg::RAX),
+                    moved: self.kernel.moved.clone(),
+                });
+            }
+            Ok(None) => {}
+            Err(Refused) => {
+                // What is wrong with a pointer to write to is told as for any other.
+                let kind =
+                    self.kernel.checked_heap.refused_write().map_or(FaultKind::Misuse, FaultKind::Memory);
+                let fault = Fault { kind, rip: self.machine.cpu.rip, time };
+                self.kernel.fault(&mut self.machine, fault);
+                self.tell(company);
+                return Event::Interrupted;
+            }
+        }
+        Event::Called(SERVED)
     }
 
     /// A hash of everything that the further run depends on.

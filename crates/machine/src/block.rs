@@ -9,6 +9,7 @@
 //! changes what is executable leaves for a space of its own; so does one that runs code from a writable page.
 
 use crate::fast::{self, Codes};
+use crate::hooks::{Hook, Hooks};
 use crate::intervention::Edit;
 use crate::trace;
 use crate::{Memory, PAGE_SIZE};
@@ -47,6 +48,10 @@ pub struct Block {
     pub origins: Box<[u16]>,
     /// Where control goes: `[not taken or next, taken or jumped to]`, where that is fixed.
     pub targets: [u64; 2],
+    /// What happens before its first instruction.
+    pub hook: Option<Hook>,
+    /// Its loads may touch forbidden bytes.
+    pub unchecked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -99,6 +104,7 @@ pub struct CodeSpace {
     size: AtomicUsize,
     /// Non-empty only in the private space of a diversion.
     edits: Edits,
+    hooks: Arc<Hooks>,
     /// Whether its blocks write a trace.
     tracing: bool,
     /// The space of the same code whose blocks write a trace.
@@ -114,13 +120,19 @@ pub enum NoBlock {
 }
 
 impl CodeSpace {
-    pub fn with_edits(edits: Edits) -> CodeSpace {
-        CodeSpace { edits, ..CodeSpace::default() }
+    /// An empty space with other edits.
+    pub fn with_edits(&self, edits: Edits) -> CodeSpace {
+        CodeSpace { edits, hooks: Arc::clone(&self.hooks), ..CodeSpace::default() }
     }
 
-    /// An empty space with the same edits.
+    /// An empty space with the same edits and hooks.
     pub fn another(&self) -> CodeSpace {
-        CodeSpace { edits: self.edits.clone(), tracing: self.tracing, ..CodeSpace::default() }
+        CodeSpace { tracing: self.tracing, ..self.with_edits(self.edits.clone()) }
+    }
+
+    /// An empty space with other hooks.
+    pub fn with_hooks(&self, hooks: Arc<Hooks>) -> CodeSpace {
+        CodeSpace { hooks, ..self.another() }
     }
 
     /// The space of the same code whose blocks write a trace.
@@ -138,6 +150,22 @@ impl CodeSpace {
         &self.edits
     }
 
+    pub fn hooks(&self) -> &Arc<Hooks> {
+        &self.hooks
+    }
+
+    /// Changes hooks in code of which nothing has been lifted.
+    pub fn change_hooks(&mut self, change: impl FnOnce(&mut Hooks)) {
+        change(Arc::make_mut(&mut self.hooks));
+        self.traced = OnceLock::new();
+    }
+
+    /// Whether anything of a stretch of code has been lifted.
+    pub fn has_lifted(&self, code: &Range<u64>) -> bool {
+        let overlaps = |block: &Block| block.start < code.end && code.start < block.end;
+        self.blocks.read().is_ok_and(|blocks| blocks.values().any(|block| overlaps(block)))
+    }
+
     pub fn block_count(&self) -> usize {
         self.blocks.read().map_or(0, |blocks| blocks.len())
     }
@@ -153,36 +181,69 @@ impl CodeSpace {
         if self.size.load(Relaxed) >= MAX_SPACE {
             return Err(NoBlock::Full);
         }
-        let block = lift_block(address, memory, &self.edits, self.tracing)?;
+        let block = self.lift_block(address, memory)?;
         self.size.fetch_add(block.size(), Relaxed);
         // A poisoned lock means that another thread panicked between two complete states.
         let mut blocks = self.blocks.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         Ok(&raw const **blocks.entry(address).or_insert(block))
     }
+
+    /// Fetches and lifts from `address` to the first control transfer, or to the next hook.
+    fn lift_block(&self, address: u64, memory: &Memory) -> Result<Box<Block>, NoBlock> {
+        let hook = self.hooks.get(address);
+        let unchecked = self.hooks.is_unchecked(address);
+        let mut ops = Vec::new();
+        let mut instructions = Vec::new();
+        let mut at = address;
+        while instructions.len() < MAX_INSTRUCTIONS {
+            let first_op = ops.len();
+            let first = instructions.is_empty();
+            if !first && (self.hooks.get(at).is_some() || self.hooks.is_unchecked(at) != unchecked) {
+                break;
+            }
+            let length = match hook {
+                Some(Hook::Serve) => lift_return(at, &mut ops),
+                _ => lift_one(at, memory, &self.edits, &mut ops, first)?,
+            };
+            let Some(length) = length else { break };
+            let ends = ops[first_op..].iter().any(Op::ends_block);
+            let words = trace::count(&ops[first_op..]) as u16;
+            instructions.push(Instruction {
+                address: at,
+                words,
+                first_op: first_op as u32,
+                end_op: ops.len() as u32,
+            });
+            at = at.wrapping_add(length);
+            if ends {
+                break;
+            }
+        }
+        let block = Lifted { start: address, end: at, instructions, ops, hook, unchecked };
+        Ok(assemble(block, self.tracing))
+    }
 }
 
-/// Fetches and lifts from `address` to the first control transfer.
-fn lift_block(address: u64, memory: &Memory, edits: &Edits, tracing: bool) -> Result<Box<Block>, NoBlock> {
-    let mut ops = Vec::new();
-    let mut instructions = Vec::new();
-    let mut at = address;
-    while instructions.len() < MAX_INSTRUCTIONS {
-        let first_op = ops.len();
-        let Some(length) = lift_one(at, memory, edits, &mut ops, instructions.is_empty())? else { break };
-        let ends = ops[first_op..].iter().any(Op::ends_block);
-        let words = trace::count(&ops[first_op..]) as u16;
-        instructions.push(Instruction {
-            address: at,
-            words,
-            first_op: first_op as u32,
-            end_op: ops.len() as u32,
-        });
-        at = at.wrapping_add(length);
-        if ends {
-            break;
+/// What the blocks of a space are made from.
+struct Lifted {
+    start: u64,
+    end: u64,
+    instructions: Vec<Instruction>,
+    ops: Vec<Op>,
+    hook: Option<Hook>,
+    unchecked: bool,
+}
+
+/// What stands where a function is served: the return to its caller.
+fn lift_return(at: u64, ops: &mut Vec<Op>) -> Option<u64> {
+    const RETURN: [u8; 1] = [0xc3];
+    match lift::decode(&RETURN, at) {
+        Decoded::Instruction(instruction) => {
+            lift::lift(&instruction, ops);
+            Some(RETURN.len() as u64)
         }
+        Decoded::Truncated | Decoded::Invalid => None,
     }
-    Ok(assemble(address, at, instructions, ops, tracing))
 }
 
 /// Appends one instruction and says how long it is. An instruction that cannot be fetched ends the block
@@ -215,7 +276,8 @@ fn lift_one(
     }
 }
 
-fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>, tracing: bool) -> Box<Block> {
+fn assemble(lifted: Lifted, tracing: bool) -> Box<Block> {
+    let Lifted { start, end, instructions, ops, hook, unchecked } = lifted;
     let targets = match ops.last() {
         Some(&Op::Branch { taken, not_taken, .. }) => [not_taken, taken],
         Some(&Op::Jump { target: lift::Value::Const(target) })
@@ -233,6 +295,8 @@ fn assemble(start: u64, end: u64, instructions: Vec<Instruction>, ops: Vec<Op>, 
         codes: Codes::new(Vec::new(), 0, std::ptr::null()),
         origins: Box::default(),
         targets,
+        hook,
+        unchecked,
     });
     let (code, origins) = fast::compile(&block, tracing);
     block.codes = Codes::new(code, block.length, &raw const *block);

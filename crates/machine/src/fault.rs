@@ -10,6 +10,9 @@ pub enum Stop {
     /// A system call instruction retired: rip is after it, rcx and r11 are as the processor
     /// leaves them.
     Syscall,
+    /// Control has come to a hook ([`crate::Hook::Serve`], [`crate::Hook::Pause`]), before the instruction there. The machine goes on behind
+    /// it after [`crate::Machine::pass_hook`].
+    Hook,
     /// The instruction at rip faulted; it is not retired, and nothing of it was done.
     Fault(Fault),
     /// whydunit does not implement the instruction at rip.
@@ -37,6 +40,8 @@ pub enum FaultKind {
     Privileged,
     /// An unmasked SSE or x87 exception.
     FloatException,
+    /// A function that somebody serves was asked for what it cannot do.
+    Misuse,
 }
 
 /// An instruction that whydunit does not implement: not the program's fault.

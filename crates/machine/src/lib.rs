@@ -8,6 +8,7 @@ mod exec;
 mod fast;
 mod fault;
 mod flags;
+mod hooks;
 mod interruption;
 mod intervention;
 mod machine;
@@ -22,11 +23,12 @@ pub use cpu::Cpu;
 pub use exec::Force;
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
+pub use hooks::{Check, Hook, Hooks};
 pub use interruption::{Copied, Interruption, InterruptionKind};
 pub use intervention::{Action, Edit, Intervention};
 pub use machine::{Checkpoint, Core, Machine, Time};
 pub use memory::{
-    Access, AccessFault, Backing, Cause, CodeChange, Image, ImagePage, Memory, PAGE_SIZE, Permissions,
+    Access, AccessFault, Backing, Cause, CodeChange, FRESH, Image, ImagePage, Memory, PAGE_SIZE, Permissions,
     Region, Scalar,
 };
 pub use observer::{Observer, Unwatched};

@@ -5,12 +5,13 @@ use crate::block::{self, Block, CodeSpace, Edits, NoBlock};
 use crate::exec::{Context, Flow, Force, execute_instruction};
 use crate::fast::{Code, Exit, JumpCache, SLICE};
 use crate::fault::{Fault, FaultKind, Stop, Unsupported};
+use crate::hooks::{Hook, Hooks};
 use crate::intervention::{Action, Intervention};
 use crate::memory::{Access, AccessFault, Cause, CodeChange, Image, Memory};
 use crate::observer::Observer;
 use crate::trace::{Cursor, Log, Trace};
 use lift::Reg;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
@@ -46,6 +47,8 @@ pub struct Machine {
     pub time: Time,
     /// What is still to be done differently, the earliest last.
     pending: Vec<(Time, Action)>,
+    /// What the hook at rip is there for has been done.
+    passed: bool,
 }
 
 // SAFETY: the pointers in `Core` lead to blocks of `space`, which the machine keeps alive and which is safe
@@ -74,6 +77,7 @@ impl Machine {
             private: false,
             time: Time(0),
             pending: Vec::new(),
+            passed: false,
         }
     }
 
@@ -88,6 +92,7 @@ impl Machine {
             private: self.private,
             time: self.time,
             pending: self.pending.clone(),
+            passed: self.passed,
         }
     }
 
@@ -111,7 +116,7 @@ impl Machine {
             Intervention::Always(address, edit) => {
                 let mut edits: Edits = self.space.edits().clone();
                 edits.insert(address, edit);
-                self.enter_space(Arc::new(CodeSpace::with_edits(edits)));
+                self.enter_space(Arc::new(self.space.with_edits(edits)));
             }
         }
     }
@@ -158,6 +163,29 @@ impl Machine {
                 return stop;
             }
         }
+    }
+
+    pub fn hooks(&self) -> &Arc<Hooks> {
+        self.space.hooks()
+    }
+
+    /// Changes the hooks in a stretch of code.
+    pub fn change_hooks(&mut self, code: Range<u64>, change: impl FnOnce(&mut Hooks)) {
+        self.follow_code_changes();
+        if let Some(space) = Arc::get_mut(&mut self.space)
+            && !space.has_lifted(&code)
+        {
+            return space.change_hooks(change);
+        }
+        let mut hooks = Hooks::clone(self.space.hooks());
+        change(&mut hooks);
+        let space = self.space.with_hooks(Arc::new(hooks));
+        self.enter_space(Arc::new(space));
+    }
+
+    /// The machine goes on behind the hook at rip.
+    pub fn pass_hook(&mut self) {
+        self.passed = true;
     }
 
     /// How many blocks have been lifted in the space of this machine.
@@ -293,6 +321,12 @@ impl Machine {
     ) -> Option<Stop> {
         for (index, instruction) in block.instructions.iter().enumerate().skip(first).take(count) {
             self.core.cpu.rip = instruction.address;
+            if index == 0
+                && let Some(hook) = block.hook
+                && let Some(stop) = self.come_to(hook)
+            {
+                return Some(stop);
+            }
             let ops = block.ops_of(instruction);
             if O::WATCHES {
                 observer.instruction(self.time, instruction.address, ops, &self.core.cpu);
@@ -300,7 +334,9 @@ impl Machine {
             let mut cx = Context { observer, time: self.time, address: instruction.address, force };
             let next = block.instructions.get(index + 1).map_or(block.end, |next| next.address);
             self.core.memory.open_marked_code(true);
+            self.core.memory.leave_loads_unchecked(block.unchecked);
             let done = execute_instruction(&mut self.core, ops, &mut cx);
+            self.core.memory.leave_loads_unchecked(false);
             self.core.memory.open_marked_code(false);
             match done {
                 Ok(Flow::Next) => self.core.cpu.rip = next,
@@ -319,6 +355,21 @@ impl Machine {
             }
         }
         None
+    }
+
+    /// What a hook is there for; why the machine stops, if it does.
+    fn come_to(&mut self, hook: Hook) -> Option<Stop> {
+        match hook {
+            Hook::Serve | Hook::Pause => {
+                let passed = std::mem::take(&mut self.passed);
+                (!passed).then_some(Stop::Hook)
+            }
+            Hook::Check(check) => {
+                let Core { cpu, memory, .. } = &mut *self.core;
+                let fault = check(cpu, memory).err()?;
+                Some(self.fault(FaultKind::Memory(fault)))
+            }
+        }
     }
 
     /// Retires a syscall instruction: it leaves its return address in rcx and the flags in r11.

@@ -114,7 +114,7 @@ impl Program {
                 path: region.name.clone(),
                 content: Some(content.clone()),
             }),
-            Backing::Zero => None,
+            Backing::Zero | Backing::Fresh => None,
         }))
     }
 

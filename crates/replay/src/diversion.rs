@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lift::Reg;
-use linux::{Event, Exit, Process, Snapshot};
+use linux::{Event, Exit, Process, SERVED, Snapshot};
 use machine::{Interruption, InterruptionKind, Intervention, Observer, Pass, Time, Trace, Unwatched};
 
 use crate::events::{Ending, RegisterSet, Shape, Shapes};
@@ -204,7 +204,7 @@ impl Diversion {
             match ended {
                 Ended::Call(number) => {
                     search.note_kernel(&self.process);
-                    if !search.goal.permits(number) {
+                    if number != SERVED && !search.goal.permits(number) {
                         break (Outcome::Called, now);
                     }
                 }
@@ -222,7 +222,7 @@ impl Diversion {
 
 enum Ended {
     Until,
-    /// The system call of this number has been served.
+    /// The system call of this number has been served, or a function of the heap.
     Call(u64),
     /// A signal handler was entered, or the process has just ended.
     Interrupted,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use linux::fs::Stream;
-use linux::{Event, Exit, Process, syscall_name};
+use linux::{Event, Exit, Process, SERVED, syscall_name};
 use machine::{Time, Trace};
 use program::{Program, Scope, Trust};
 
@@ -72,6 +72,8 @@ impl Statistics {
     fn run(&mut self, process: &mut Process, until: Time, trace: &mut Trace) -> bool {
         loop {
             match process.run_to_event_traced(until, trace) {
+                // Functions of the heap are no system calls.
+                Event::Called(SERVED) => {}
                 Event::Called(number) => {
                     let name = syscall_name(number).map_or_else(|| format!("number {number}"), str::to_owned);
                     *self.system_calls.entry(name).or_default() += 1;

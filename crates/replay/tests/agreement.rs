@@ -171,6 +171,23 @@ fn small_programs_have_the_slices_that_their_graphs_have() {
     }
 }
 
+#[test]
+fn programs_with_a_checked_heap_have_the_slices_that_their_graphs_have() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    for (source, arguments) in [
+        ("blocks.c", &["12"][..]),
+        ("blocks.c", &["own"]),
+        ("steps.c", &["2", "abc"]),
+        ("ways.c", &["find", "9"]),
+    ] {
+        for (compiler, optimisation) in [("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O0")] {
+            let program = compile(compiler, &here.join(source), &[optimisation]);
+            let mut guest = Guest::run_checked(program, arguments);
+            agrees(&mut guest, &format!("{source} {arguments:?} by {compiler} {optimisation}"), 12);
+        }
+    }
+}
+
 /// A program of another crate's tests.
 fn other(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path).canonicalize().unwrap()

@@ -66,13 +66,15 @@ impl Row for Guest {
         let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
         let scratch = place::scratch(&self.name());
         fs::write(scratch.join("stdin"), &self.stdin).map_err(broken)?;
+        let heap = self.heap.as_ref().map(|heap| [OsStr::new("--heap"), OsStr::new(heap)]);
+        let options: Vec<&OsStr> = heap.into_iter().flatten().collect();
         let (source, language) = Language::find(name);
         for variant in compile::variants().into_iter().filter(|variant| language.has(variant)) {
             let executable = compile::compile(&source, variant, &flags).map_err(Failure::Broken)?;
             let program = with_arguments(executable, arguments)
                 .stdin(scratch.join("stdin"))
                 .directory(scratch.join("work"));
-            let compared = compare(&program, &scratch, &[], |_| Ok(()))?;
+            let compared = compare(&program, &scratch, &options, |_| Ok(()))?;
             if compared.native.status != self.exit {
                 return Err(Failure::Broken(format!(
                     "{variant}: natively it should end with {}: {:?}",

@@ -54,6 +54,8 @@ pub struct Guest {
     /// Text for standard input.
     #[serde(default)]
     pub stdin: String,
+    /// Who serves its allocations, where that shows.
+    pub heap: Option<String>,
     /// Further words for the compiler.
     #[serde(default)]
     pub flags: Vec<String>,

@@ -47,7 +47,9 @@ fn run_to(process: &mut Process, instant: Time) -> Result<Exit> {
         match exit {
             Exit::Until if process.machine.time < instant => {}
             Exit::Until => return Ok(exit),
-            Exit::Input => run::feed(process, &mut fed)?,
+            Exit::Input => {
+                run::feed(process, &mut fed)?;
+            }
             exit => bail!(
                 "there is no instruction {}: the program {} after {} instructions; --at end is its last state",
                 instant.0,
@@ -65,7 +67,9 @@ fn run_to_end(process: &mut Process) -> Result<Exit> {
         let mut before = process.fork();
         match run_slice(process, Time(u64::MAX)) {
             Exit::Until => {}
-            Exit::Input => run::feed(process, &mut fed)?,
+            Exit::Input => {
+                run::feed(process, &mut fed)?;
+            }
             exit @ Exit::Exited(_) => {
                 let last = Time(process.machine.time.0.saturating_sub(1));
                 before.run(last, &mut Unwatched);

@@ -18,6 +18,7 @@ pub fn describe(machine: &Machine, fault: &Fault) -> String {
         FaultKind::InvalidOpcode => invalid(machine).to_owned(),
         FaultKind::Breakpoint => "ran into a breakpoint instruction".to_owned(),
         FaultKind::Privileged => "executed an instruction that only the kernel may".to_owned(),
+        FaultKind::Misuse => "freed what cannot be freed".to_owned(),
         FaultKind::FloatException => "caused a floating-point exception that it has unmasked".to_owned(),
     }
 }

@@ -21,6 +21,9 @@ const OUTER_LINES: usize = 4;
 /// The function of Rust's runtime from which on a program's own frames begin.
 const RUST_RUNTIME: &str = "__rust_begin_short_backtrace";
 
+/// How many frames are looked at for one of the program's own.
+const MOST_OWN: usize = 64;
+
 /// A larger source is not looked into.
 const LARGEST_SOURCE: u64 = 256 << 20;
 
@@ -63,6 +66,18 @@ pub fn print(machine: &Machine, program: &Program) -> String {
     }
     let is_cut = backtrace.end == End::Bound;
     lines(&calls, nowhere, is_cut, &**program.files())
+}
+
+/// The line of the program's own code that called the function that is about to be served, as `list.c:31`.
+pub fn own_place(machine: &Machine, program: &Program) -> Option<String> {
+    let general = std::array::from_fn(|n| machine.cpu.get(Reg::general(n as u8)));
+    let registers = Registers::new(machine.cpu.rip, general);
+    let mut read = |address, buffer: &mut [u8]| machine.memory.peek(address, buffer) == buffer.len();
+    let frames = program.backtrace(&registers, MOST_OWN, &mut read).frames;
+    // The first is that function, which may be the program's own.
+    let mut calls = frames.iter().skip(1).flat_map(|frame| calls_at(program, frame.lookup));
+    let position = calls.find_map(|call| call.position.filter(|position| !is_system(&position.file)))?;
+    Some(format!("{}:{}", short_path(&position.file), position.line))
 }
 
 /// The last component of a path.

@@ -137,7 +137,7 @@ fn mapped_files_are_listed_with_their_offsets() {
     let names: Vec<&[u8]> = files[16 + 24 * count..].split(|&byte| byte == 0).collect();
     let mapped = process.machine.memory.regions().iter().filter_map(|region| match &region.backing {
         Backing::Bytes { offset, .. } => Some((region, *offset)),
-        Backing::Zero => None,
+        Backing::Zero | Backing::Fresh => None,
     });
     let mapped: Vec<(&Region, u64)> = mapped.collect();
     assert!(mapped.len() > 8 && mapped.len() == count);

@@ -108,7 +108,7 @@ impl Kernel {
             _ => false,
         };
         let signal = information::signal_of(&fault, beyond_file);
-        if !self.signals.is_handled(signal) {
+        if !self.signals.is_handled(signal) || is_of_heap(fault.kind) {
             self.ended = Some(Exit::Killed { signal, fault: Some(fault) });
             return;
         }
@@ -314,6 +314,14 @@ fn is_beyond_file(memory: &Memory, address: u64) -> bool {
     match memory.region_at(address).map(|region| &region.backing) {
         Some(machine::Backing::Bytes { content, offset }) => *offset >= content.len() as u64,
         _ => false,
+    }
+}
+
+/// A misuse of the checked heap, which the processor would not have noticed: it is no business of the program's handlers.
+fn is_of_heap(kind: FaultKind) -> bool {
+    match kind {
+        FaultKind::Memory(access) => access.cause == Cause::Forbidden,
+        kind => kind == FaultKind::Misuse,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use machine::{Access, AccessFault, Cause, Cpu, Fault, FaultKind};
 
-use super::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+use super::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 
 /// Why a signal was raised, as siginfo says it.
 pub const SI_USER: i32 = 0;
@@ -103,6 +103,7 @@ pub fn signal_of(fault: &Fault, beyond_file: bool) -> i32 {
         FaultKind::DivideError | FaultKind::FloatException => SIGFPE,
         FaultKind::InvalidOpcode => SIGILL,
         FaultKind::Breakpoint => SIGTRAP,
+        FaultKind::Misuse => SIGABRT,
     }
 }
 
@@ -113,12 +114,16 @@ pub fn of_fault(signal: i32, fault: &Fault, cpu: &Cpu, is_x87: bool) -> Informat
         FaultKind::Memory(access) => match access.cause {
             Cause::Unmapped => (SEGV_MAPERR, access.address),
             Cause::NonCanonical => (SI_KERNEL, 0),
-            Cause::Protected | Cause::OutOfMemory | Cause::CodePage => (SEGV_ACCERR, access.address),
+            Cause::Protected | Cause::OutOfMemory | Cause::CodePage | Cause::Forbidden => {
+                (SEGV_ACCERR, access.address)
+            }
         },
         FaultKind::DivideError => (FPE_INTDIV, fault.rip),
         FaultKind::FloatException => (float_code(raised(cpu, is_x87)), fault.rip),
         FaultKind::InvalidOpcode => (ILL_ILLOPN, fault.rip),
-        FaultKind::GeneralProtection | FaultKind::Privileged | FaultKind::Breakpoint => (SI_KERNEL, 0),
+        FaultKind::GeneralProtection | FaultKind::Privileged | FaultKind::Breakpoint | FaultKind::Misuse => {
+            (SI_KERNEL, 0)
+        }
     };
     Information::new(signal, code).with_address(address)
 }
@@ -154,7 +159,8 @@ impl Trap {
             FaultKind::InvalidOpcode => 6,
             FaultKind::Memory(AccessFault { cause: Cause::NonCanonical, .. })
             | FaultKind::GeneralProtection
-            | FaultKind::Privileged => 13,
+            | FaultKind::Privileged
+            | FaultKind::Misuse => 13,
             FaultKind::Memory(access) => return Trap::of_page(access, is_present),
             FaultKind::FloatException if is_x87 => 16,
             FaultKind::FloatException => 19,

@@ -27,7 +27,7 @@ pub fn operands(machine: &Machine, kind: FaultKind) -> Operands {
         match kind {
             FaultKind::Memory(_) | FaultKind::GeneralProtection => found.add_address_of(op),
             FaultKind::DivideError | FaultKind::FloatException => found.add_inputs_of(op, machine),
-            FaultKind::InvalidOpcode | FaultKind::Breakpoint | FaultKind::Privileged => {}
+            FaultKind::InvalidOpcode | FaultKind::Breakpoint | FaultKind::Privileged | FaultKind::Misuse => {}
         }
     }
     found.slots.sort_unstable();

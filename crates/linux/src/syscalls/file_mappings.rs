@@ -77,7 +77,7 @@ impl MappedCopies {
             .iter()
             .filter_map(|region| match &region.backing {
                 Backing::Bytes { content, .. } => Some(Arc::as_ptr(content)),
-                Backing::Zero => None,
+                Backing::Zero | Backing::Fresh => None,
             })
             .collect();
         // Each is kept once.
@@ -239,7 +239,7 @@ impl Call<'_> {
             .take_while(|region| region.start < mapping.end)
             .filter(|region| match &region.backing {
                 Backing::Bytes { content: old, .. } => !Arc::ptr_eq(old, &content),
-                Backing::Zero => false,
+                Backing::Zero | Backing::Fresh => false,
             })
             .cloned()
             .collect();

@@ -240,7 +240,7 @@ impl Call<'_> {
     /// Lets a mapping at `start` go on after `old_length` bytes. `region` is what it is a part of.
     fn extend(&mut self, region: &Region, start: u64, old_length: u64, new_length: u64) {
         let backing = match &region.backing {
-            Backing::Zero => Backing::Zero,
+            Backing::Zero | Backing::Fresh => region.backing.clone(),
             Backing::Bytes { content, offset } => {
                 let distance = start.wrapping_add(old_length).wrapping_sub(region.start);
                 Backing::Bytes { content: content.clone(), offset: offset.saturating_add(distance) }
@@ -309,7 +309,7 @@ impl Call<'_> {
             .map(|region| {
                 let from = start.max(region.start);
                 let backing = match &region.backing {
-                    Backing::Zero => Backing::Zero,
+                    Backing::Zero | Backing::Fresh => region.backing.clone(),
                     Backing::Bytes { content, offset } => Backing::Bytes {
                         content: content.clone(),
                         offset: offset.saturating_add(from - region.start),

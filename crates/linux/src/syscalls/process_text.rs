@@ -46,7 +46,7 @@ impl KernelText<'_> {
             let Region { start, end, permissions, backing, name, shared } = region;
             let bit = |granted: bool, letter: char| if granted { letter } else { '-' };
             let (offset, device) = match backing {
-                Backing::Zero => (0, "00:00"),
+                Backing::Zero | Backing::Fresh => (0, "00:00"),
                 Backing::Bytes { offset, .. } => (*offset, "08:01"),
             };
             let head = format!(

@@ -19,7 +19,7 @@ pub struct Checkpoint {
 }
 
 impl Machine {
-    /// The state as it is. It takes `&mut self` for the reason that [`Machine::fork`] does.
+    /// The state as it is, between two instructions. It takes `&mut self` for the reason that [`Machine::fork`] does.
     pub fn checkpoint(&mut self) -> Checkpoint {
         self.follow_code_changes();
         Checkpoint {
@@ -44,6 +44,7 @@ impl Machine {
             private: checkpoint.private,
             time: checkpoint.time,
             pending: checkpoint.pending.clone(),
+            passed: false,
         }
     }
 }

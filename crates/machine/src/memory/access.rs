@@ -90,7 +90,7 @@ impl Memory {
         if address % PAGE_SIZE + bytes.len() as u64 > PAGE_SIZE {
             return None;
         }
-        let host = self.writable(Writer::Guest, address).ok()?;
+        let host = self.writable(Writer::Guest, address, bytes.len()).ok()?;
         // SAFETY: the bytes lie within one page, which was just opened for writing; `bytes` is no guest memory.
         unsafe { host.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Some(())
@@ -121,35 +121,45 @@ impl Memory {
         Some(())
     }
 
-    /// Makes the page of `address` known to loads by way of a frame register, if the guest may read there.
+    /// Makes the page of `address` known to loads by way of a frame register, if the guest may read all of it.
     pub fn know_frame_readable(&mut self, frame: Frame, address: u64) -> Result<(), AccessFault> {
-        let host = self.readable(address)?;
+        self.check_ordinary(address, Access::Read)?;
+        let host = self.readable(address, 1)?;
         self.read_tlb.set_frame(frame, address, host.cast_mut());
         Ok(())
     }
 
-    /// Makes the page of `address` known to stores by way of a frame register, if the guest may write there.
+    /// Makes the page of `address` known to stores by way of a frame register, if the guest may write to all of it.
     pub fn know_frame_writable(&mut self, frame: Frame, address: u64) -> Result<(), AccessFault> {
-        let host = self.writable(Writer::Guest, address)?;
+        self.check_ordinary(address, Access::Write)?;
+        let host = self.writable(Writer::Guest, address, 1)?;
         self.write_tlb.set_frame(frame, address, host);
         Ok(())
     }
 
-    /// Makes the page of `address` known to loads, if the guest may read there.
-    pub fn know_readable(&mut self, address: u64) -> Result<(), AccessFault> {
-        self.readable(address).map(|_| ())
+    fn check_ordinary(&self, address: u64, access: Access) -> Result<(), AccessFault> {
+        match self.is_ordinary(address) {
+            true => Ok(()),
+            false => Err(AccessFault { address, access, cause: Cause::Forbidden }),
+        }
     }
 
-    /// Makes the page of `address` known to stores, if the guest may write there.
-    pub fn know_writable(&mut self, address: u64) -> Result<(), AccessFault> {
-        self.writable(Writer::Guest, address).map(|_| ())
+    /// Makes the page of `address` known to loads, as far as the guest may read there, if it may read so many bytes, which
+    /// lie in one page.
+    pub fn know_readable(&mut self, address: u64, bytes: u64) -> Result<(), AccessFault> {
+        self.readable(address, bytes as usize).map(|_| ())
+    }
+
+    /// The same for stores.
+    pub fn know_writable(&mut self, address: u64, bytes: u64) -> Result<(), AccessFault> {
+        self.writable(Writer::Guest, address, bytes as usize).map(|_| ())
     }
 
     /// Fills `buffer` from `address` on, as the guest or the kernel may. After a fault, the bytes before the
     /// one at fault have been filled.
     pub fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), AccessFault> {
         for (address, range) in pieces(address, buffer.len()) {
-            let host = self.readable(address)?;
+            let host = self.readable(address, range.len())?;
             if let Some(part) = buffer.get_mut(range) {
                 // SAFETY: a piece lies within one page, which is alive; `buffer` is no guest memory.
                 unsafe { part.as_mut_ptr().copy_from_nonoverlapping(host, part.len()) };
@@ -173,7 +183,7 @@ impl Memory {
     pub fn read_cstr(&mut self, address: u64, max: usize) -> Result<Vec<u8>, AccessFault> {
         let mut text = Vec::new();
         for (address, range) in pieces(address, max) {
-            let host = self.readable(address)?;
+            let host = self.readable(address, range.len())?;
             // SAFETY: a piece lies within one page, which is alive and not written while this is borrowed.
             let part = unsafe { std::slice::from_raw_parts(host, range.len()) };
             match part.iter().position(|&byte| byte == 0) {
@@ -224,7 +234,7 @@ impl Memory {
             self.check_write(writer, address, buffer.len())?;
         }
         for (address, range) in pieces(address, buffer.len()) {
-            let host = self.writable(writer, address)?;
+            let host = self.writable(writer, address, range.len())?;
             if let Some(part) = buffer.get(range) {
                 // SAFETY: a piece lies within one page, which was just opened for writing.
                 unsafe { host.copy_from_nonoverlapping(part.as_ptr(), part.len()) };
@@ -233,9 +243,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Where the byte at `address` can be read.
-    fn readable(&mut self, address: u64) -> Result<*const u8, AccessFault> {
-        if let Some(host) = self.read_tlb.hit(address, 1) {
+    /// Where the bytes at `address`, which lie in one page, can be read.
+    fn readable(&mut self, address: u64, length: usize) -> Result<*const u8, AccessFault> {
+        if let Some(host) = self.read_tlb.hit(address, length as u64) {
             return Ok(host);
         }
         let fault = |cause| AccessFault { address, access: Access::Read, cause };
@@ -243,6 +253,7 @@ impl Memory {
         if !region.permissions.readable() {
             return Err(fault(Cause::Protected));
         }
+        let extent = self.extent(address, length as u64, Access::Read)?;
         let page = address & PAGE_MASK;
         let host = match self.tree.get(page / PAGE_SIZE) {
             Some(present) => present.host(),
@@ -256,18 +267,24 @@ impl Memory {
                 host
             }
         };
-        self.read_tlb.set(page, host);
+        if let Some(extent) = extent {
+            self.read_tlb.set(page, host, extent);
+        }
         Ok(host.wrapping_add((address - page) as usize))
     }
 
-    /// Opens the page of `address` for writing, and says where the byte at `address` is.
-    fn writable(&mut self, writer: Writer, address: u64) -> Result<*mut u8, AccessFault> {
-        if let Some(host) = self.write_tlb.hit(address, 1)
+    /// Opens the page of `address` for writing so many bytes, which lie in it, and says where they are.
+    fn writable(&mut self, writer: Writer, address: u64, length: usize) -> Result<*mut u8, AccessFault> {
+        if let Some(host) = self.write_tlb.hit(address, length as u64)
             && writer != Writer::Debugger
         {
             return Ok(host);
         }
         let region = permitted(&self.regions, &self.code, writer, address)?;
+        let extent = match writer {
+            Writer::Debugger => None,
+            Writer::Guest | Writer::Kernel => self.extent(address, length as u64, Access::Write)?,
+        };
         let page = address & PAGE_MASK;
         if self.resident >= self.limit && self.tree.get(page / PAGE_SIZE).is_none() {
             return Err(fault(address, Cause::OutOfMemory));
@@ -291,8 +308,8 @@ impl Memory {
         let host = present.open();
         // Reads went to the page of zeros or to the page that was shared until now.
         self.read_tlb.replace(page, host);
-        if writer != Writer::Debugger {
-            self.write_tlb.set(page, host);
+        if let Some(extent) = extent {
+            self.write_tlb.set(page, host, extent);
         }
         Ok(host.wrapping_add((address - page) as usize))
     }
@@ -300,8 +317,11 @@ impl Memory {
     /// Whether a write would succeed, over several pages.
     fn check_write(&self, writer: Writer, address: u64, length: usize) -> Result<(), AccessFault> {
         let mut room = self.limit.saturating_sub(self.resident);
-        for (address, _) in pieces(address, length) {
+        for (address, range) in pieces(address, length) {
             permitted(&self.regions, &self.code, writer, address)?;
+            if writer != Writer::Debugger {
+                self.extent(address, range.len() as u64, Access::Write)?;
+            }
             if self.tree.get(address / PAGE_SIZE).is_none() {
                 room = room.checked_sub(1).ok_or_else(|| fault(address, Cause::OutOfMemory))?;
             }

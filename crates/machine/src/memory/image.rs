@@ -6,6 +6,7 @@ use super::regions::Regions;
 use super::tlb::Tlb;
 use super::tree::Tree;
 use super::{Memory, PAGE_SIZE};
+use std::ops::Range;
 
 /// The content of a memory at an instant. It shares its pages with the memory, which copies them when it writes.
 #[derive(Clone)]
@@ -15,6 +16,7 @@ pub struct Image {
     code: Code,
     resident: u64,
     limit: u64,
+    checked: Range<u64>,
 }
 
 /// A page of an image.
@@ -34,6 +36,7 @@ impl Memory {
             code: self.code.clone(),
             resident: self.resident,
             limit: self.limit,
+            checked: self.checked.clone(),
         }
     }
 }
@@ -44,7 +47,7 @@ impl Image {
     /// # Safety
     /// `zeroed` must be valid for writes, and all zero.
     pub(crate) unsafe fn open_into(self, zeroed: *mut Memory) {
-        // SAFETY: as above; all fields become valid.
+        // SAFETY: as above; all fields become valid, and `unchecked` is false by being zero.
         unsafe {
             Tlb::empty_zeroed(&raw mut (*zeroed).read_tlb);
             Tlb::empty_zeroed(&raw mut (*zeroed).write_tlb);
@@ -53,6 +56,7 @@ impl Image {
             (&raw mut (*zeroed).code).write(self.code);
             (&raw mut (*zeroed).resident).write(self.resident);
             (&raw mut (*zeroed).limit).write(self.limit);
+            (&raw mut (*zeroed).checked).write(self.checked);
         }
     }
 
@@ -61,11 +65,12 @@ impl Image {
         self.tree.count_not_in(&other.tree)
     }
 
-    /// Visits its pages in the order of their addresses.
+    /// Visits its pages in the order of their addresses; those with what is known of others come last, at addresses that no
+    /// process has.
     pub fn pages(&self, visit: &mut dyn FnMut(ImagePage<'_>)) {
-        let last = super::USER_END / PAGE_SIZE - 1;
-        self.tree
-            .for_each(0, last, &mut |number, page| visit(ImagePage { address: number * PAGE_SIZE, page }));
+        self.tree.for_each(0, u64::MAX, &mut |number, page| {
+            visit(ImagePage { address: number * PAGE_SIZE, page })
+        });
     }
 
     /// The same without its pages. It must get them back before a memory is made of it.

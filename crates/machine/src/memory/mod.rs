@@ -1,8 +1,9 @@
 //! The guest's memory: a flat 64-bit space of 4 KiB pages, forked in constant time.
 //!
-//! Four parts make it: [`regions`] say what is mapped and with which permissions, the page [`tree`] holds the
+//! Five parts make it: [`regions`] say what is mapped and with which permissions, the page [`tree`] holds the
 //! pages that were touched, the [`tlb`] stands before both so that an access that was made before costs a
-//! compare and an add, and the marks on [`code`] pages tell the executor when what it lifted is out of date.
+//! compare and an add, the marks on [`code`] pages tell the executor when what it lifted is out of date, and the
+//! [`shadow`] says which bytes nobody may access.
 //! Accesses are in [`access`]. Everything but the TLB is persistent and shared between forks.
 //!
 //! Invariants that the unsafe code rests on:
@@ -16,6 +17,7 @@ mod digest;
 mod image;
 mod page;
 mod regions;
+mod shadow;
 mod tlb;
 mod tree;
 
@@ -27,12 +29,13 @@ mod tests;
 pub use access::Scalar;
 pub use code::CodeChange;
 pub use image::{Image, ImagePage};
-pub use regions::{Backing, Region};
+pub use regions::{Backing, FRESH, Region};
 
 use code::Code;
 use regions::Regions;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 pub use tlb::Frame;
 use tlb::Tlb;
 use tree::Tree;
@@ -87,6 +90,8 @@ pub enum Cause {
     OutOfMemory,
     /// The page holds lifted code ([`Memory::mark_code`]), see [`Memory::open_marked_code`].
     CodePage,
+    /// Nobody may access it ([`Memory::set_forbidden`]).
+    Forbidden,
 }
 
 /// An access that did not happen, in whole.
@@ -111,6 +116,7 @@ impl fmt::Display for AccessFault {
             Cause::NonCanonical => "not a canonical address",
             Cause::OutOfMemory => "the memory limit is reached",
             Cause::CodePage => "it holds lifted code",
+            Cause::Forbidden => "it is in no block of the heap",
         };
         write!(formatter, "{access} {:#x}: {cause}", self.address)
     }
@@ -130,6 +136,10 @@ pub struct Memory {
     resident: u64,
     /// How many it may hold.
     limit: u64,
+    /// Where bytes can be forbidden.
+    checked: Range<u64>,
+    /// Loads of forbidden bytes are let through, see [`Memory::leave_loads_unchecked`].
+    unchecked: bool,
 }
 
 impl Memory {
@@ -143,6 +153,8 @@ impl Memory {
             code: Code::default(),
             resident: 0,
             limit: limit_bytes / PAGE_SIZE,
+            checked: 0..0,
+            unchecked: false,
         }
     }
 

@@ -10,6 +10,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub enum Backing {
     Zero,
+    /// Every byte is [`FRESH`].
+    Fresh,
     /// The region's first byte is `content[offset]`; bytes past the content read as zero.
     Bytes {
         content: Arc<Vec<u8>>,
@@ -17,11 +19,17 @@ pub enum Backing {
     },
 }
 
+/// What fresh memory of a heap is full of: no zeros, so that nobody is lucky to find some.
+pub const FRESH: u8 = 0xa5;
+
+static FRESH_PAGE: [u8; PAGE_SIZE as usize] = [FRESH; PAGE_SIZE as usize];
+
 impl fmt::Debug for Backing {
     /// Without the content, which may be a whole library.
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Backing::Zero => formatter.write_str("Zero"),
+            Backing::Fresh => formatter.write_str("Fresh"),
             Backing::Bytes { content, offset } => {
                 write!(formatter, "Bytes {offset:#x} of {:#x}", content.len())
             }
@@ -45,7 +53,11 @@ pub struct Region {
 impl Region {
     /// The bytes of the backing from `address` on to the end of its page; what is missing is zero.
     pub(super) fn backing_at(&self, address: u64) -> &[u8] {
-        let Backing::Bytes { content, offset } = &self.backing else { return &[] };
+        let (content, offset) = match &self.backing {
+            Backing::Zero => return &[],
+            Backing::Fresh => return &FRESH_PAGE[(address % PAGE_SIZE) as usize..],
+            Backing::Bytes { content, offset } => (content, offset),
+        };
         let length = PAGE_SIZE - address % PAGE_SIZE;
         let first = offset.saturating_add(address.saturating_sub(self.start));
         let last = first.saturating_add(length).min(content.len() as u64);
@@ -62,6 +74,7 @@ impl Region {
     fn moved(&self, start: u64, end: u64, to: u64) -> Region {
         let backing = match &self.backing {
             Backing::Zero => Backing::Zero,
+            Backing::Fresh => Backing::Fresh,
             Backing::Bytes { content, offset } => Backing::Bytes {
                 content: content.clone(),
                 offset: offset.saturating_add(start.saturating_sub(self.start)),
@@ -73,7 +86,7 @@ impl Region {
     /// Whether `next` goes on where this one ends, alike in all respects.
     fn continues_in(&self, next: &Region) -> bool {
         let same_backing = match (&self.backing, &next.backing) {
-            (Backing::Zero, Backing::Zero) => true,
+            (Backing::Zero, Backing::Zero) | (Backing::Fresh, Backing::Fresh) => true,
             (Backing::Bytes { content, offset }, Backing::Bytes { content: other, offset: next_offset }) => {
                 Arc::ptr_eq(content, other) && offset.checked_add(self.end - self.start) == Some(*next_offset)
             }

@@ -8,6 +8,7 @@
 
 use super::{PAGE_MASK, PAGE_SIZE};
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A reach of 4 MiB, in 16 KiB: larger tables cost more to clear at each fork than they save in misses.
@@ -36,6 +37,8 @@ pub(super) struct Tlb {
     /// dependences in code that keeps its variables on the stack.
     frames: [Entry; 2],
     entries: [Entry; ENTRIES],
+    /// One more than how many bytes from its tag on each entry knows. None for an empty one.
+    reaches: [u16; ENTRIES],
     /// Whether anything was remembered since it was last cleared; else there is nothing to clear.
     used: AtomicBool,
 }
@@ -96,22 +99,30 @@ impl Tlb {
         *self.used.get_mut() = true;
     }
 
-    /// The host address of `size` bytes at `address`, if they lie in one known page.
+    /// The host address of `size` bytes at `address`, if they lie in one known page, or the known part of one.
     ///
     /// The entry is chosen by the page of the first byte. An access that crosses into the next page has too
-    /// large an offset, and so has one to any other page.
+    /// large an offset, and so has one to any other page, or one that is larger than what is known.
     #[inline(always)]
     pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
-        let entry = &mut self.entries[index(address)];
+        let index = index(address);
+        let reach = u64::from(self.reaches[index]);
+        let entry = &mut self.entries[index];
         let offset = address.wrapping_sub(*entry.tag.get_mut());
-        if offset <= PAGE_SIZE - size { Some(entry.host.wrapping_add(offset as usize)) } else { None }
+        if offset < reach.saturating_sub(size) {
+            Some(entry.host.wrapping_add(offset as usize))
+        } else {
+            None
+        }
     }
 
-    /// Remembers that the page at guest address `page` lies at `host`.
-    pub fn set(&mut self, page: u64, host: *mut u8) {
-        let entry = &mut self.entries[index(page)];
-        *entry.tag.get_mut() = page;
-        entry.host = host;
+    /// Remembers that the page at guest address `page` lies at `host`, and that these bytes of it can be accessed.
+    pub fn set(&mut self, page: u64, host: *mut u8, extent: Range<u64>) {
+        let index = index(page);
+        let entry = &mut self.entries[index];
+        *entry.tag.get_mut() = page + extent.start;
+        entry.host = host.wrapping_add(extent.start as usize);
+        self.reaches[index] = (extent.end - extent.start + 1) as u16;
         *self.used.get_mut() = true;
     }
 
@@ -122,8 +133,10 @@ impl Tlb {
                 frame.host = host;
             }
         }
-        if self.hit(page, 1).is_some() {
-            self.set(page, host);
+        let entry = &mut self.entries[index(page)];
+        let tag = *entry.tag.get_mut();
+        if tag & PAGE_MASK == page {
+            entry.host = host.wrapping_add((tag - page) as usize);
         }
     }
 
@@ -137,8 +150,9 @@ impl Tlb {
         }
         let mut page = start;
         while page < end {
-            if self.hit(page, 1).is_some() {
-                *self.entries[index(page)].tag.get_mut() = no_page(index(page));
+            let tag = self.entries[index(page)].tag.get_mut();
+            if *tag & PAGE_MASK == page {
+                *tag = no_page(index(page));
             }
             page += PAGE_SIZE;
         }
@@ -174,8 +188,8 @@ mod tests {
     #[test]
     fn an_access_that_crosses_into_a_known_page_misses() {
         let mut tlb = Tlb::new();
-        tlb.set(0x5000, host(0x9_0000));
-        tlb.set(0x6000, host(0x8_0000));
+        tlb.set(0x5000, host(0x9_0000), 0..PAGE_SIZE);
+        tlb.set(0x6000, host(0x8_0000), 0..PAGE_SIZE);
         assert_eq!(tlb.hit(0x5ff8, 8), Some(host(0x9_0ff8)));
         assert_eq!(tlb.hit(0x5ff9, 8), None);
         assert_eq!(tlb.hit(0x6000, 8), Some(host(0x8_0000)));
@@ -185,7 +199,7 @@ mod tests {
     fn an_access_that_wraps_around_misses_even_if_page_zero_is_known() {
         let mut tlb = Tlb::new();
         assert_eq!(tlb.hit(0, 1), None);
-        tlb.set(0, host(0x9_0000));
+        tlb.set(0, host(0x9_0000), 0..PAGE_SIZE);
         assert_eq!(tlb.hit(0, 1), Some(host(0x9_0000)));
         assert_eq!(tlb.hit(u64::MAX, 1), None);
         assert_eq!(tlb.hit(u64::MAX, 2), None);
@@ -217,10 +231,26 @@ mod tests {
     }
 
     #[test]
+    fn an_access_that_leaves_the_known_part_of_a_page_misses() {
+        let mut tlb = Tlb::new();
+        tlb.set(0x5000, host(0x9_0000), 0x10..0x14);
+        assert_eq!(tlb.hit(0x5010, 4), Some(host(0x9_0010)));
+        assert_eq!(tlb.hit(0x5013, 1), Some(host(0x9_0013)));
+        for (address, size) in [(0x500f, 1), (0x500f, 2), (0x5010, 8), (0x5011, 4), (0x5014, 1), (0x5008, 16)]
+        {
+            assert_eq!(tlb.hit(address, size), None, "{address:#x}");
+        }
+        tlb.replace(0x5000, host(0x7_0000));
+        assert_eq!(tlb.hit(0x5010, 4), Some(host(0x7_0010)));
+        tlb.forget(0x5000, 0x6000);
+        assert_eq!(tlb.hit(0x5010, 1), None);
+    }
+
+    #[test]
     fn pages_that_share_an_entry_are_told_apart() {
         let mut tlb = Tlb::new();
         let (one, other) = (0x1000, 0x1000 + ENTRIES as u64 * PAGE_SIZE);
-        tlb.set(one, host(0x9_0000));
+        tlb.set(one, host(0x9_0000), 0..PAGE_SIZE);
         assert_eq!(tlb.hit(other, 1), None);
         tlb.replace(other, host(0x7_0000));
         assert_eq!(tlb.hit(one, 1), Some(host(0x9_0000)));

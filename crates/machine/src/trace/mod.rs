@@ -14,6 +14,7 @@ pub use plan::{Note, Plan, Words, count, notes};
 
 use crate::block::{Block, CodeSpace};
 use crate::fast::SLICE;
+use crate::hooks::Hook;
 use crate::{Core, Interruption, Time};
 use lift::Op;
 use std::ops::Range;
@@ -281,6 +282,11 @@ impl<'a> Pass<'a> {
                 words: own,
             })
         })
+    }
+
+    /// Whether the one instruction stands for a function that was served.
+    pub fn is_served(&self) -> bool {
+        matches!(self.block.hook, Some(Hook::Serve))
     }
 
     /// The address of the block's first instruction, whether that is among those that ran or not.

@@ -99,6 +99,7 @@ impl Emulated {
             // What the case jumped to faulted, as the filling does.
             Stop::Fault(found) => landing = Some(translate(found.kind)),
             Stop::Unsupported(_) => return Answer::Unsupported,
+            Stop::Hook => return Answer::Broken("there are no hooks".to_string()),
             // The kernel's part, as it answers a number that it does not know.
             Stop::Syscall => state.general[RAX] = (-i64::from(libc::ENOSYS)) as u64,
         }
@@ -212,5 +213,6 @@ fn translate(kind: machine::FaultKind) -> Fault {
         Machine::InvalidOpcode => FaultKind::InvalidOpcode,
         Machine::Breakpoint => FaultKind::Breakpoint,
         Machine::FloatException => FaultKind::FloatException,
+        Machine::Misuse => FaultKind::Other,
     })
 }

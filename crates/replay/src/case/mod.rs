@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linux::fs::{Capsule, Credentials, InputFile, Pieces, StandardStreams};
-use linux::{Config, LoadError, Process};
+use linux::{Config, HeapMode, LoadError, Process};
 use machine::Time;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ pub struct User {
 /// Who serves the program's allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Heap {
-    /// The machine, which notices what is out of bounds. Not there yet: such a case runs as with [`Heap::Program`].
+    /// The machine, which notices what is done wrong with memory.
     Checked,
     /// The program's own allocator.
     Program,
@@ -137,6 +137,10 @@ impl Case {
             streams: if self.terminal { StandardStreams::Terminal } else { StandardStreams::Pipes },
             max_memory: self.limits.memory,
             max_output: self.limits.output,
+            heap: match self.heap {
+                Heap::Checked => HeapMode::Checked,
+                Heap::Program => HeapMode::Program,
+            },
             start: self.start,
             credentials: Credentials {
                 user: self.user.user,

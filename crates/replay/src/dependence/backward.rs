@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lift::{Op, Reg};
-use linux::{Process, SystemCall};
+use linux::{Process, SERVED, SystemCall};
 use machine::{Pass, Time, Unwatched};
 use program::{BlockId, State};
 
@@ -165,6 +165,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.slice.instructions += pass.instructions().len() as u64;
             let ending = if is_whole { code.ending } else { Ending::Plain };
             let call = match ending {
+                _ if pass.is_served() => calls.next_if(|call| call.time == pass.time),
                 Ending::Syscall => {
                     let time = pass.time.0 + pass.instructions().len() as u64 - 1;
                     calls.next_if(|call| call.time.0 == time)
@@ -198,6 +199,13 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         self.now.is_transit = false;
         let (left, slot) = self.transfer(pass, code.function, ending, before);
         self.frames.visit(last.stmt, last.address);
+        let call = match call.filter(|call| call.number == SERVED) {
+            Some(served) => {
+                self.moved(served);
+                None
+            }
+            None => call,
+        };
         if let Some(slot) = slot {
             self.end_uninitialised(slot);
         }

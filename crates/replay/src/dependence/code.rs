@@ -28,6 +28,7 @@ impl StmtId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionId(pub u32);
 
+#[derive(Clone)]
 pub struct Function {
     pub flow: Option<Rc<FunctionFlow>>,
     pub in_scope: bool,
@@ -141,7 +142,7 @@ pub enum Ending {
 }
 
 /// Allocators by name, with how many arguments decide what they hand out. Where they take it from is their own business.
-const ALLOCATORS: [(&str, usize); 22] = [
+const ALLOCATORS: [(&str, usize); 26] = [
     ("malloc", 1),
     ("calloc", 2),
     ("realloc", 2),
@@ -160,11 +161,25 @@ const ALLOCATORS: [(&str, usize); 22] = [
     ("_ZnamRKSt9nothrow_t", 1),
     ("_ZnwmSt11align_val_t", 2),
     ("_ZnamSt11align_val_t", 2),
+    ("_ZnwmSt11align_val_tRKSt9nothrow_t", 2),
+    ("_ZnamSt11align_val_tRKSt9nothrow_t", 2),
     ("__rust_alloc", 2),
+    ("__rust_alloc_zeroed", 2),
+    ("__rust_realloc", 4),
     ("__rdl_alloc", 2),
     ("__rdl_realloc", 4),
     ("__rdl_alloc_zeroed", 2),
 ];
+
+/// How many of its arguments say which memory a function hands out, if it is an allocator.
+fn allocator(name: &str) -> Option<usize> {
+    // Rust's are mangled in newer versions: _RNvC…7___rustc12___rust_alloc.
+    let plain = name.split_once("7___rustc").and_then(|(_, rest)| {
+        rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).strip_prefix('_')
+    });
+    let plain = plain.unwrap_or(name);
+    ALLOCATORS.iter().find(|(known, _)| *known == plain).map(|found| found.1)
+}
 
 /// Functions of the C library that put text together or out, without the prefixes and suffixes of their variants.
 const OUTPUT: [&str; 14] = [
@@ -308,9 +323,8 @@ impl<'p> Code<'p> {
         let program = self.program();
         let in_scope = self.scope.of(program, address) == Trust::InScope && !program.is_linker_stub(address);
         let name = program.symbol_at(entry);
-        let by_name = |name: &str| ALLOCATORS.iter().find(|(known, _)| *known == name).map(|found| found.1);
         let is_output = !in_scope && name.is_some_and(is_output);
-        let allocator = name.filter(|_| !in_scope).and_then(by_name);
+        let allocator = name.filter(|_| !in_scope).and_then(allocator);
         let id = FunctionId(self.functions.len() as u32);
         self.functions.push(Rc::new(Function {
             flow,
@@ -324,9 +338,20 @@ impl<'p> Code<'p> {
         id
     }
 
+    /// A function is served by the machine: it is an allocator also where its own code is in scope, which does not run.
+    fn is_served(&mut self, function: FunctionId, address: u64) {
+        let allocator = self.program().symbol_at(address).and_then(allocator);
+        if let Some(known) = self.functions.get_mut(function.0 as usize) {
+            *known = Rc::new(Function { allocator, ..Function::clone(known) });
+        }
+    }
+
     fn make_block(&mut self, pass: &Pass<'_>) -> BlockCode {
         let start = pass.start();
         let function = self.function_at(start);
+        if pass.is_served() {
+            self.is_served(function, start);
+        }
         let known = self.function(function);
         let mut ending = Ending::Plain;
         let entry = known.flow.as_ref().map_or(0, |flow| flow.entry());

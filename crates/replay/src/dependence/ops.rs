@@ -1,7 +1,7 @@
 //! What the ops of one instruction used to make what is needed.
 
 use lift::{Address, Bytes, Helper, Op, Reg, Repeat, Size, StringKind};
-use linux::{Place, SystemCall};
+use linux::{Place, SERVED, SystemCall};
 use machine::{Pass, Time};
 
 use super::backward::Backward;
@@ -494,6 +494,11 @@ impl<W: Watch> Backward<'_, '_, W> {
         for reg in [Reg::RCX, Reg::R11] {
             self.pending.take_slot(reg);
         }
+        self.moved(call);
+    }
+
+    /// What a system call, or a function of the heap that was served, moved from place to place.
+    pub(super) fn moved(&mut self, call: &SystemCall) {
         for moved in call.moved.iter().rev() {
             for offset in self.pending.offsets_needed(moved.to, moved.length) {
                 let to = moved.to.plus(offset);
@@ -504,6 +509,10 @@ impl<W: Watch> Backward<'_, '_, W> {
                 };
                 match moved.from {
                     Place::Fresh => self.end_fresh(need, to),
+                    // Zeros, or where a block is: that is all there is to it.
+                    Place::Kernel if call.number == SERVED => {
+                        self.contribute(need, made);
+                    }
                     Place::Kernel => {
                         let passed = self.contribute(need, made);
                         self.end(passed, Source::Kernel { call: call.number });

@@ -1,7 +1,7 @@
 //! The verdict about a process that has ended.
 
 use linux::{Exit, Process, signal};
-use machine::{Access, Fault, FaultKind, PAGE_SIZE, Time};
+use machine::{Access, Cause, Fault, FaultKind, PAGE_SIZE, Time};
 
 use super::compare::{Mismatch, line_at, mismatch};
 use super::expected_status;
@@ -60,6 +60,11 @@ fn ended_badly(case: &Case, process: &Process, exit: &Exit) -> Option<Failure> {
             let unknown = Abort { by: AbortKind::Unknown, message: None, position: None };
             Some(abort(abort_message(&stderr()).unwrap_or(unknown), last_instruction(process)))
         }
+        Exit::Killed { fault: Some(fault), .. } if process.heap_fault().is_some() => {
+            let what = process.heap_fault()?.tell(None, None);
+            let kind = FailureKind::GuestFault { what, address: fault.rip };
+            Some(Failure { kind, ..crash(signal::SIGSEGV, Some(*fault), process) })
+        }
         Exit::Killed { signal, fault } => Some(crash(*signal, *fault, process)),
         Exit::Exited(PANIC_STATUS) => {
             let message = abort_message(&stderr()).filter(|abort| abort.by == AbortKind::Panic)?;
@@ -99,9 +104,15 @@ fn property_of(fault: &Fault) -> Option<String> {
                 Access::Execute => "that is called",
             };
             match access.address < PAGE_SIZE {
+                _ if access.cause == Cause::Forbidden => {
+                    format!("the pointer {what} leads into a block of the heap")
+                }
                 true => format!("the pointer {what} is not null"),
                 false => format!("the pointer {what} leads to memory that is there"),
             }
+        }
+        FaultKind::Misuse => {
+            "the pointer that is freed is that of a block, which was not freed before".to_owned()
         }
         FaultKind::DivideError => "the divisor is not 0, and the quotient fits".to_owned(),
         FaultKind::GeneralProtection

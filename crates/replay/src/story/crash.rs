@@ -28,10 +28,16 @@ pub(super) fn ask(recording: &mut Recording, code: &mut Code<'_>) -> Result<Aske
     if let Some(fault) = fault {
         let is_fetch = matches!(fault.kind, FaultKind::Memory(memory) if memory.access == Access::Execute);
         // Nobody can execute what is not there: the jump before is what matters.
-        time = if is_fetch { Time(end.0.saturating_sub(1)) } else { end };
+        time = if is_fetch { Time(end.0.saturating_sub(1)) } else { fault.time };
         let process = recording.at(time);
         let ops = ops_at(&process.machine);
+        let is_call = process.machine.hooks().get(process.machine.cpu.rip).is_some();
         cells = match fault.kind {
+            FaultKind::Misuse => vec![Cell::Register(Reg::RDI, 0xff)],
+            FaultKind::Memory(_) if is_call => pointers(&process.machine, &[]),
+            FaultKind::Memory(_) if ops.last() == Some(&Op::Syscall) => {
+                pointers(&process.machine, &[Reg::RDX])
+            }
             FaultKind::Memory(_) if !is_fetch => address_cells(&ops),
             _ => decided_by(&ops, &process.machine),
         };
@@ -86,6 +92,15 @@ fn ops_at(core: &Core) -> Vec<Op> {
         lift::lift(&instruction, &mut ops);
     }
     ops
+}
+
+/// The arguments of a call that lead into the heap, and others that matter.
+fn pointers(core: &Core, others: &[Reg]) -> Vec<Cell> {
+    let leads_there = |reg: &&Reg| linux::HEAP.contains(&core.cpu.get(**reg));
+    let arguments = [Reg::RDI, Reg::RSI, Reg::RDX];
+    let mut registers: Vec<Reg> = arguments.iter().filter(leads_there).chain(others).copied().collect();
+    registers.dedup();
+    registers.into_iter().map(|reg| Cell::Register(reg, 0xff)).collect()
 }
 
 /// The registers that addresses are made of.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lift::Reg;
-use linux::{Config, Process};
+use linux::{Config, HeapMode, Process};
 use machine::Time;
 use program::{Program, Scope, Stmt};
 use replay::{Code, Follow, Question, Recording, Slice, Watch};
@@ -34,12 +34,22 @@ impl Guest {
         Guest::run_for(program, arguments, Time(u64::MAX))
     }
 
+    /// The same with a checked heap.
+    pub fn run_checked(program: PathBuf, arguments: &[&str]) -> Guest {
+        Guest::run_with(program, arguments, Time(u64::MAX), HeapMode::Checked)
+    }
+
     /// Records no more than the run until `limit`.
     pub fn run_for(program: PathBuf, arguments: &[&str], limit: Time) -> Guest {
+        Guest::run_with(program, arguments, limit, HeapMode::Program)
+    }
+
+    fn run_with(program: PathBuf, arguments: &[&str], limit: Time, heap: HeapMode) -> Guest {
         // By its name alone: where a guest's stack lies, and so how a library copies, depends on the length of its path.
         let mut config = Config::new(program.file_name().unwrap());
         config.cwd = program.parent().unwrap().to_path_buf();
         config.argv.extend(arguments.iter().map(|argument| argument.as_bytes().to_vec()));
+        config.heap = heap;
         let process = Process::load(&config).unwrap();
         let recording = Recording::make(process, limit);
         let program = Program::from_memory(&recording.last().machine.memory);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lift::{Address, Bytes, Op, Reg, Value, low};
-use linux::{Place, SystemCall};
+use linux::{Place, SERVED, SystemCall};
 use machine::{Cpu, Interruption, InterruptionKind, Observer, Time};
 use program::BlockId;
 use replay::{Cell, Question, Source, StmtId, Use};
@@ -374,19 +374,30 @@ impl<'a> Tracer<'a> {
             self.graph.set_slot(Reg::RAX, byte, Part { node, byte });
         }
         [Reg::RCX, Reg::R11].into_iter().for_each(|reg| self.graph.set_slot_to_nothing(reg));
+        self.carried_over(call);
+    }
+
+    /// The instruction may stand for a function of the heap.
+    fn served(&mut self, time: Time) {
+        if let Some(call) = self.calls.get(&time).copied() {
+            self.carried_over(call);
+        }
+    }
+
+    fn carried_over(&mut self, call: &SystemCall) {
         for moved in &call.moved {
             if let (Place::Fresh, Place::Memory(start)) = (moved.from, moved.to) {
                 self.graph.hand_out(start..start.saturating_add(moved.length));
                 continue;
             }
             for offset in 0..moved.length {
-                let edges = match moved.from {
-                    Place::Kernel => said(self),
-                    from => {
-                        let to = self.graph.place(from.plus(offset));
-                        [Edge { bytes: WHOLE, how: Use::Value, to }]
-                    }
+                let to = match moved.from {
+                    Place::Kernel if call.number == SERVED => None,
+                    Place::Kernel => Some(self.graph.end(Source::Kernel { call: call.number })),
+                    from => Some(self.graph.place(from.plus(offset))),
                 };
+                let edges: Vec<Edge> =
+                    to.into_iter().map(|to| Edge { bytes: WHOLE, how: Use::Value, to }).collect();
                 let node = self.graph.add(Kind::Made, &edges);
                 self.graph.set_place(moved.to.plus(offset), Part { node, byte: 0 });
             }
@@ -490,6 +501,7 @@ impl Observer for Tracer<'_> {
             Op::Call { target, .. } => self.call(target),
             Op::Return { .. } => {
                 let time = self.graph.instructions.last().unwrap().time;
+                self.served(time);
                 self.returned(time);
             }
             Op::Syscall => self.system_call(),

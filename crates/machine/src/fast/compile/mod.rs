@@ -12,6 +12,7 @@ use select::*;
 use super::handlers as h;
 use super::{Code, Handler};
 use crate::block::Block;
+use crate::hooks::Hook;
 use crate::observer::Unwatched;
 use crate::trace::{self, Log, Note};
 use lift::{Address, FlagKind, Op, Reg, Repeat, Size};
@@ -24,6 +25,14 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
     let mut index = 0;
     let mut ended = false;
     let mut flags = None;
+    let stops = match block.hook {
+        Some(Hook::Check(check)) if !tracing => {
+            codes.push(Code { imm: check as usize as u64, ..code(h::check) });
+            origins.push(0);
+            false
+        }
+        hook => hook.is_some(),
+    };
     if tracing {
         codes.push(Code { imm: std::ptr::from_ref(block) as usize as u64, ..code(h::note_pass) });
         origins.push(0);
@@ -32,7 +41,7 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
         let ops = block.ops_of(instruction);
         let next = block.instructions.get(index + 1).map(|next| block.ops_of(next));
         let notes = if tracing { notes(ops) } else { Some(Vec::new()) };
-        let fused = next.and_then(|next| compare::with_branch(ops, next));
+        let fused = next.filter(|_| index > 0 || !stops).and_then(|next| compare::with_branch(ops, next));
         let pattern = || {
             flags
                 .and_then(|flags| control::branch_after(flags, ops))
@@ -45,6 +54,14 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
             codes.push(code);
             ended = true;
             break;
+        }
+        if index == 0 && stops {
+            // The reference executor attends to the hook.
+            origins.push(0);
+            codes.push(code(h::refuse));
+            ended = ops.last().is_some_and(Op::ends_block);
+            index += 1;
+            continue;
         }
         if !ops.is_empty() {
             let made = notes.zip(pattern());

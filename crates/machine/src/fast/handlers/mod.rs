@@ -111,7 +111,7 @@ macro_rules! handler {
 #[cold]
 #[inline(never)]
 unsafe fn retry_load(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64) {
-    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address).is_err() {
+    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address, bytes).is_err() {
         return bail(core, at, left);
     }
     // SAFETY: the contract of `Handler`.
@@ -122,7 +122,7 @@ unsafe fn retry_load(core: &mut Core, at: *const Code, left: u64, address: u64, 
 #[cold]
 #[inline(never)]
 unsafe fn retry_store(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64) {
-    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address).is_err() {
+    if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address, bytes).is_err() {
         return bail(core, at, left);
     }
     // SAFETY: the contract of `Handler`.
@@ -337,6 +337,17 @@ handler! {
         // SAFETY: as above.
         unsafe { note_word(core, holds as u64) };
         let _ = code;
+    }
+}
+
+handler! {
+    /// Checks what a function is going to read; `imm` is the [`Check`](crate::Check).
+    check(core, code, at, left) {
+        // SAFETY: the compiler has put such a function there.
+        let check = unsafe { std::mem::transmute::<usize, crate::Check>(code.imm as usize) };
+        if check(&core.cpu, &mut core.memory).is_err() {
+            return bail(core, at, left);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernel's part of a system call: what it moves from place to place carries what it carried.
 
 use lift::Reg;
-use linux::{Moved, Place, SystemCall};
+use linux::{Moved, Place, SERVED, SystemCall};
 
 use super::super::need::{Need, Use};
 use super::super::step::{Made, Watch};
@@ -9,6 +9,9 @@ use super::Forward;
 
 impl<W: Watch> Forward<'_, '_, W> {
     pub(super) fn system_call(&mut self, call: &SystemCall) {
+        if call.number == SERVED {
+            return call.moved.iter().for_each(|moved| self.moved(moved));
+        }
         // The processor's own: where to return to, and the flags.
         for reg in [Reg::RAX, Reg::RCX, Reg::R11] {
             self.carried.take_slot(reg);

@@ -156,6 +156,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
             self.slice.instructions += pass.instructions().len() as u64;
             let ending = if is_whole { code.ending } else { Ending::Plain };
             let call = match ending {
+                _ if pass.is_served() => calls.next_if(|call| call.time == pass.time),
                 Ending::Syscall => {
                     let time = pass.time.0 + pass.instructions().len() as u64 - 1;
                     calls.next_if(|call| call.time.0 == time)
@@ -310,6 +311,7 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
             self.now.anyway = self.anyway();
             match ran.ops.last() {
                 Some(Op::Syscall) => call.into_iter().for_each(|call| self.system_call(call)),
+                _ if pass.is_served() => call.into_iter().for_each(|call| self.system_call(call)),
                 _ if self.concerns(&ran) => self.instruction(&ran),
                 _ => {}
             }
