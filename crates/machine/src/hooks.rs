@@ -55,13 +55,4 @@ impl Hooks {
     pub fn is_unchecked(&self, address: u64) -> bool {
         self.unchecked.range(..=address).next_back().is_some_and(|(_, &end)| address < end)
     }
-
-    /// The addresses with hooks in a range.
-    pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
-        self.at.range(range).map(|(&address, _)| address)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.at.is_empty() && self.unchecked.is_empty()
-    }
 }

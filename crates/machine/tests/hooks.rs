@@ -84,7 +84,7 @@ fn a_pause_lets_the_function_run() {
             machine.pass_hook();
         }
         assert_eq!(run(&mut machine, way), Stop::Syscall);
-        assert_eq!((machine.cpu.get(Reg::RAX), machine.time), (7, Time(12)), "way {way}");
+        assert_eq!((machine.cpu.get(Reg::RAX), machine.time), (7, Time(13)), "way {way}");
     }
 }
 
@@ -105,7 +105,7 @@ fn a_check_that_fails_is_a_fault_of_the_first_instruction() {
         });
         let mut other = machine.fork();
         assert_eq!(run(&mut machine, way), Stop::Syscall, "way {way}");
-        assert_eq!(machine.time, Time(12));
+        assert_eq!(machine.time, Time(13));
         other.cpu.set(Reg::RDI, DATA + 1);
         let access = AccessFault { address: DATA + 1, access: Access::Read, cause: Cause::Forbidden };
         let fault = Fault { kind: FaultKind::Memory(access), rip: FUNCTION, time: Time(1) };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use machine::{Backing, Check, Hook, Hooks, Machine, Region};
+use machine::{Backing, Check, Hook, Machine, Region};
 use object::elf::{STB_LOCAL, STT_FUNC, STT_GNU_IFUNC};
 use object::read::elf::{ElfFile64, Sym};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
@@ -73,7 +73,8 @@ impl CheckedHeap {
         }
         machine.change_hooks(code.clone(), |all| {
             all.forget(code);
-            hang(all, hooks, unchecked);
+            hooks.into_iter().for_each(|(address, hook)| all.add(address, hook));
+            unchecked.into_iter().for_each(|code| all.leave_unchecked(code));
         });
     }
 
@@ -86,7 +87,8 @@ impl CheckedHeap {
         // Whose loads are left alone without a check of what it reads would not be checked at all.
         if machine.hooks().get(address).is_none() {
             machine.change_hooks(address..end, |all| {
-                hang(all, vec![(address, Hook::Check(check))], vec![address..end]);
+                all.add(address, Hook::Check(check));
+                all.leave_unchecked(address..end);
             });
         }
     }
@@ -112,11 +114,6 @@ impl CheckedHeap {
     fn add_role(&mut self, address: u64, role: Role) {
         Arc::make_mut(&mut self.roles).insert(address, role);
     }
-}
-
-fn hang(all: &mut Hooks, hooks: Vec<(u64, Hook)>, unchecked: Vec<Range<u64>>) {
-    hooks.into_iter().for_each(|(address, hook)| all.add(address, hook));
-    unchecked.into_iter().for_each(|code| all.leave_unchecked(code));
 }
 
 impl<'a> Mapped<'a> {
