@@ -159,10 +159,6 @@ fn small_programs_have_the_slices_that_their_graphs_have() {
         ("channels.c", &["send", "xy"]),
         ("channels.c", &["mapping", "xy"]),
         ("long_doubles.c", &["7.5", "1.25"]),
-        ("interrupted.c", &["fault", "4"]),
-        ("interrupted.c", &["divide", "5"]),
-        ("interrupted.c", &["raise", "4"]),
-        ("interrupted.c", &["compute", "3"]),
     ] {
         for (compiler, optimisation) in [("gcc", "-O0"), ("clang", "-O1")] {
             let mut guest = Guest::compile_by(compiler, source, &[optimisation], arguments);
@@ -186,6 +182,26 @@ fn programs_with_a_checked_heap_have_the_slices_that_their_graphs_have() {
             agrees(&mut guest, &format!("{source} {arguments:?} by {compiler} {optimisation}"), 12);
         }
     }
+}
+
+#[test]
+fn programs_that_signals_interrupt_have_the_slices_that_their_graphs_have() {
+    let mut differences = Vec::new();
+    for (way, input) in [("fault", "4"), ("divide", "5"), ("raise", "4"), ("compute", "3")] {
+        for (compiler, optimisation) in [("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O2")] {
+            // The tracer takes a fault for a part of the instruction before it, which here is of another statement.
+            if (way, optimisation) == ("divide", "-O2") {
+                continue;
+            }
+            let mut guest = Guest::compile_by(compiler, "interrupted.c", &[optimisation], &[way, input]);
+            let name = format!("{way} by {compiler} {optimisation}");
+            let (compared, told) = compare(&mut guest, &name, 1, 12, &mut 0);
+            println!("{name}: {compared} slices compared, {} differ", told.len());
+            assert!(compared > 0, "{name}");
+            differences.extend(told);
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 /// A program of another crate's tests.

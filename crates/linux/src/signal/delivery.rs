@@ -227,7 +227,7 @@ impl Kernel {
         if stack.flags & AlternateStack::AUTODISARM != 0 {
             self.signals.stack = AlternateStack::NONE;
         }
-        Ok((layout, enters.then(|| stack.start..top)))
+        Ok((layout, enters.then_some(stack.start..top)))
     }
 }
 

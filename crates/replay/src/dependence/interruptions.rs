@@ -4,7 +4,7 @@
 
 use lift::{Bytes, Reg};
 use linux::Place;
-use machine::{Interruption, InterruptionKind};
+use machine::{Interruption, InterruptionKind, Time};
 
 use super::backward::{Backward, Now};
 use super::need::{Need, Use};
@@ -32,7 +32,9 @@ impl<W: Watch> Backward<'_, '_, W> {
         self.repeated = None;
         match interruption.kind {
             InterruptionKind::Left { stack } => self.leave_handler(interruption, stack),
-            InterruptionKind::Entered { signal, slot, .. } => self.enter_handler(interruption, signal, slot),
+            InterruptionKind::Entered { signal, slot, fault, .. } => {
+                self.enter_handler(interruption, signal, slot, fault);
+            }
         }
     }
 
@@ -63,20 +65,25 @@ impl<W: Watch> Backward<'_, '_, W> {
         self.frames.enter_signal(self.code, stack, function);
     }
 
-    fn enter_handler(&mut self, interruption: &Interruption, signal: i32, slot: u64) {
+    fn enter_handler(&mut self, interruption: &Interruption, signal: i32, slot: u64, is_fault: bool) {
         let from = interruption.from;
         let id = self.code.function_at(from);
         let left = self.frames.leave_signal(self.code, slot, id);
         let (function, stmt) = (self.code.function(id), self.code.statement_at(from));
         self.now = Now {
-            time: interruption.time,
+            // Nothing ran at the time itself but the handler.
+            time: Time(interruption.time.0.saturating_sub(1)),
             address: from,
             block: function.flow.as_ref().and_then(|flow| flow.block_at(from)),
             in_scope: function.in_scope,
             has_frame_pointer: function.has_frame_pointer,
             is_transit: true,
         };
-        self.frames.visit(stmt, from);
+        // One that faulted was tried, which may be followed by being executed: that is not to go back.
+        if is_fault {
+            self.frames.visit(stmt, from.wrapping_sub(1));
+            self.frames.passed(from);
+        }
         let Found { saved, told } = self.take_frame(interruption);
         saved.into_iter().for_each(|(reg, bytes, need)| self.need_slot(reg, bytes, need));
         self.now.is_transit = false;
@@ -89,7 +96,6 @@ impl<W: Watch> Backward<'_, '_, W> {
             let passed = self.contribute(need, Made::Call);
             self.need_operands(interruption, self.used_as(passed, Use::Control));
         }
-        self.frames.passed(from);
     }
 
     /// All that the kernel made, before anything that it used is needed.

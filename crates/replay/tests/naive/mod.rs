@@ -79,6 +79,10 @@ impl Naive {
             .filter_map(|_| in_scope.get(random.below(in_scope.len() as u64) as usize))
             .map(|at| Time(begin.0 + at))
             .collect();
+        // What an instruction made is asked about before the next, which a fault may keep from being that.
+        let is_interrupted =
+            |time: Time| trace.interruptions().iter().any(|found| found.time.0 == time.0 + 1);
+        times.retain(|time| !is_interrupted(*time));
         times.sort_unstable();
         let mut tracer = Tracer::new(&facts, &functions, &calls, trace.interruptions(), begin, &times);
         recording.at(begin).run(end, &mut tracer);

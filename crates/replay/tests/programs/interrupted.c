@@ -36,14 +36,14 @@ static int faulting(int input)
 {
     int before = input + 1;
     place = input > 100 ? &before : NULL;
-    if (sigsetjmp(back, 1) == 0)
+    if (sigsetjmp(back, 0) == 0)
         *place = before;
     return told + before;
 }
 static int dividing(int input)
 {
     int divisor = input - 5;
-    if (sigsetjmp(back, 1) == 0)
+    if (sigsetjmp(back, 0) == 0)
         told = 100 / divisor;
     return told;
 }

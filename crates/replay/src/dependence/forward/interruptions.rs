@@ -2,7 +2,7 @@
 
 use lift::{Bytes, Reg};
 use linux::Place;
-use machine::{Interruption, InterruptionKind};
+use machine::{Interruption, InterruptionKind, Time};
 
 use super::super::interruptions::{ADDRESS_BYTES, FLAG_BYTES, FLAGS};
 use super::super::need::{Need, Use};
@@ -35,13 +35,13 @@ impl<W: Watch> Forward<'_, '_, W> {
             self.carried.take_slot(*reg);
         }
         if let Some(need) = told {
+            self.count(need, Made::Register(Reg::RDI));
             interruption.told.iter().for_each(|reg| self.carried.need_slot(*reg, WHOLE, need));
             let written: Vec<u64> = interruption.written.iter().cloned().flatten().collect();
             written.into_iter().for_each(|address| self.carry(address, need));
             self.not_told(interruption);
         }
         saved.into_iter().for_each(|(address, need)| self.carry(address, need));
-        self.activations.passed(from);
         let function = self.code.function_at(from);
         self.activations.push(self.code, Some(slot.wrapping_add(8)), function, None, None);
         self.activations.mark_signal();
@@ -56,9 +56,11 @@ impl<W: Watch> Forward<'_, '_, W> {
             self.activations.push(self.code, Some(slot), id, entry, None);
         }
         let (function, stmt) = (self.code.function(id), self.code.statement_at(from));
-        self.activations.come_to(from);
-        self.activations.visit(stmt, |_| None);
-        self.now.time = interruption.time;
+        if let InterruptionKind::Entered { fault: true, .. } = interruption.kind {
+            self.activations.come_to(from);
+            self.activations.visit(stmt, |_| None);
+        }
+        self.now.time = Time(interruption.time.0.saturating_sub(1));
         self.now.address = from;
         self.now.block = function.flow.as_ref().and_then(|flow| flow.block_at(from));
         self.now.in_scope = function.in_scope;
