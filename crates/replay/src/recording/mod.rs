@@ -33,11 +33,11 @@ const FEWEST_COARSE: usize = 8;
 const PAGE_COST: u64 = 4096;
 const LONGEST_SPACING: u64 = 1 << 25;
 /// Checkpoints that one stretch is divided by.
-const MOST_FINE: u64 = 32;
+const MOST_FINE: u64 = 256;
 /// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
-const SEGMENT: u64 = 1 << 16;
+const SEGMENT: u64 = 1 << 17;
 /// So many segments are traced before they are looked at, so that nobody waits while a stretch is divided.
-const AHEAD: usize = 8;
+const AHEAD: usize = 4;
 /// How much longer stretches are, a level up.
 const LEVEL: u64 = 16;
 

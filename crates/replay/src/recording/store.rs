@@ -14,7 +14,7 @@ use super::spill::{SpillFile, Table};
 /// Snapshots may take so many times what the process has in memory, and at least so many pages, whatever the budget allows: a
 /// long run of a small program is not to take more than a short one.
 const TIMES: u64 = 2;
-const LEAST: u64 = (4 << 20) / PAGE_SIZE;
+const LEAST: u64 = (16 << 20) / PAGE_SIZE;
 
 pub struct Store {
     kept: Vec<Kept>,
