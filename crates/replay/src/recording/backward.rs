@@ -11,7 +11,7 @@ use linux::{Exit, Process, SystemCall};
 use machine::{Time, Trace, Unwatched};
 
 use super::store::Store;
-use super::{AHEAD, LEVEL, MOST_FINE, Recording, SEGMENT, Segment};
+use super::{AHEAD, LEAST_FINE, LEVEL, MOST_FINE, Recording, SEGMENT, Segment};
 
 impl Recording {
     /// Goes from `end` back to the start, segment by segment, as long as `visit` says true.
@@ -127,7 +127,7 @@ impl<C: Consumer> Tracer<'_, C> {
         while length.div_ceil(spacing) > MOST_FINE {
             spacing = spacing.saturating_mul(LEVEL);
         }
-        let mut fine = Store::new(process.snapshot(), self.memory, self.directory);
+        let mut fine = Store::new(process.snapshot(), self.memory, LEAST_FINE, self.directory);
         loop {
             let now = process.machine.time.0;
             let next = Time(now.saturating_add(spacing - (now - start) % spacing));

@@ -34,6 +34,10 @@ const PAGE_COST: u64 = 4096;
 const LONGEST_SPACING: u64 = 1 << 25;
 /// Checkpoints that one stretch is divided by.
 const MOST_FINE: u64 = 256;
+/// Bytes that checkpoints may take, however little memory the program has: those that last as long as the recording, and those
+/// of one pass, which costs more where they are few.
+const LEAST_COARSE: u64 = 4 << 20;
+const LEAST_FINE: u64 = 16 << 20;
 /// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
 const SEGMENT: u64 = 1 << 17;
 /// So many segments are traced before they are looked at, so that nobody waits while a stretch is divided.
@@ -103,7 +107,8 @@ impl Recording {
     pub fn make(mut process: Process, options: impl Into<Options>) -> Recording {
         let options = options.into();
         let first = process.snapshot();
-        let mut checkpoints = Store::new(process.snapshot(), options.memory / 2, &options.directory);
+        let mut checkpoints =
+            Store::new(process.snapshot(), options.memory / 2, LEAST_COARSE, &options.directory);
         let start = process.machine.time.0;
         let mut spacing = FIRST_SPACING;
         let exit = loop {

@@ -11,15 +11,15 @@ use machine::{PAGE_SIZE, Time};
 
 use super::spill::{SpillFile, Table};
 
-/// Snapshots may take so many times what the process has in memory, and at least so many pages, whatever the budget allows: a
-/// long run of a small program is not to take more than a short one.
+/// Snapshots may take so many times what the process has in memory, whatever the budget allows: a long run of a small program is
+/// not to take more than a short one.
 const TIMES: u64 = 2;
-const LEAST: u64 = (16 << 20) / PAGE_SIZE;
 
 pub struct Store {
     kept: Vec<Kept>,
-    /// In pages.
+    /// In pages: what they may take at most, and what they may take in any case.
     budget: u64,
+    least: u64,
     directory: Box<Path>,
     file: Option<SpillFile>,
     /// The file cannot be made or written: all stays in memory.
@@ -36,10 +36,11 @@ struct Kept {
 
 impl Store {
     /// The first snapshot always stays in memory.
-    pub fn new(first: Snapshot, budget: u64, directory: &Path) -> Store {
+    pub fn new(first: Snapshot, budget: u64, least: u64, directory: &Path) -> Store {
         Store {
             kept: vec![Kept { snapshot: first, pages: 0, table: None }],
             budget: budget / PAGE_SIZE,
+            least: least / PAGE_SIZE,
             directory: directory.into(),
             file: None,
             is_broken: false,
@@ -82,7 +83,7 @@ impl Store {
 
     fn allowed(&self, process: &Process) -> u64 {
         let resident = process.machine.memory.resident_pages();
-        resident.saturating_mul(TIMES).max(LEAST).min(self.budget)
+        resident.saturating_mul(TIMES).max(self.least).min(self.budget)
     }
 
     fn pages(&self) -> u64 {
