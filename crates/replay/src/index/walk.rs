@@ -67,6 +67,32 @@ struct Frame {
     is_signal: bool,
 }
 
+impl Frame {
+    /// One in which nothing has run yet.
+    fn new(
+        slot: u64,
+        site: u64,
+        key: Key,
+        function: Option<Rc<FunctionPlan>>,
+        outer: usize,
+        number: u64,
+    ) -> Frame {
+        Frame {
+            slot,
+            site,
+            key,
+            function,
+            outer,
+            number,
+            jumps: 0,
+            callbacks: 0,
+            statement: None,
+            calls: 0,
+            is_signal: false,
+        }
+    }
+}
+
 #[derive(Clone)]
 struct Region {
     /// The condition, by its place; a loop or a jump back by its address.
@@ -270,19 +296,7 @@ fn address_of(pass: &Pass<'_>, instruction: u16) -> u64 {
 
 impl Default for State {
     fn default() -> State {
-        let outermost = Frame {
-            slot: OUTERMOST,
-            key: Key::Trusted { site: None },
-            site: 0,
-            function: None,
-            outer: 0,
-            number: 0,
-            jumps: 0,
-            callbacks: 0,
-            statement: None,
-            calls: 0,
-            is_signal: false,
-        };
+        let outermost = Frame::new(OUTERMOST, 0, Key::Trusted { site: None }, None, 0, 0);
         State { entries: vec![Entry::Frame(outermost)], frame: 0, previous: None, entered: None, deepest: 1 }
     }
 }
@@ -439,19 +453,7 @@ impl State {
             None => Key::Trusted { site: place },
         };
         let function = to.function.clone();
-        let frame = Frame {
-            slot,
-            site,
-            key,
-            function,
-            outer,
-            number,
-            jumps: 0,
-            callbacks: 0,
-            statement: None,
-            calls: 0,
-            is_signal: false,
-        };
+        let frame = Frame::new(slot, site, key, function, outer, number);
         self.frame = self.entries.len();
         self.push(Entry::Frame(frame), key, event);
     }

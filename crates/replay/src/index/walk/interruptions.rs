@@ -73,19 +73,9 @@ impl State {
         let key = Key::Trusted { site: None };
         // The handler gets its number from the activation that it interrupts.
         let number = frame.callbacks;
-        let signal = Frame {
-            slot: slot.saturating_add(8),
-            site: 0,
-            key,
-            function: None,
-            outer,
-            number,
-            jumps: 0,
-            callbacks: number.saturating_sub(1),
-            statement: None,
-            calls: 0,
-            is_signal: true,
-        };
+        let callbacks = number.saturating_sub(1);
+        let plain = Frame::new(slot.saturating_add(8), 0, key, None, outer, number);
+        let signal = Frame { callbacks, is_signal: true, ..plain };
         self.frame = self.entries.len();
         self.push(Entry::Frame(signal), key, event);
         self.entered = Some(slot);
@@ -100,19 +90,7 @@ impl State {
         let number = frame.callbacks;
         let key = Key::Call { site: None, function: function.key, number, jumps: 0 };
         let function = Some(function.clone());
-        let handler = Frame {
-            slot,
-            site: 0,
-            key,
-            function,
-            outer,
-            number,
-            jumps: 0,
-            callbacks: 0,
-            statement: None,
-            calls: 0,
-            is_signal: false,
-        };
+        let handler = Frame::new(slot, 0, key, function, outer, number);
         self.frame = self.entries.len();
         self.push(Entry::Frame(handler), key, event);
     }
