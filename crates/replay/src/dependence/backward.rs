@@ -160,19 +160,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 self.interruption(interruption);
             }
             let code = self.code.block(&pass);
-            let last = pass.instructions().end;
-            let is_whole = last == code.instructions.len();
             self.slice.instructions += pass.instructions().len() as u64;
-            let ending = if is_whole { code.ending } else { Ending::Plain };
-            let call = match ending {
-                _ if pass.is_served() => calls.next_if(|call| call.time == pass.time),
-                Ending::Syscall => {
-                    let time = pass.time.0 + pass.instructions().len() as u64 - 1;
-                    calls.next_if(|call| call.time.0 == time)
-                }
-                _ => None,
-            };
-            self.block(&pass, &code, ending, call, segment.before);
+            let call = code.call_time(&pass).and_then(|time| calls.next_if(|call| call.time == time));
+            self.block(&pass, &code, code.ending(&pass), call, segment.before);
             if self.is_done() || pass.time <= self.begin {
                 return;
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use lift::{Address, Decoded, Op, Reg, Value};
-use machine::{Pass, Plan, Words};
+use machine::{Pass, Plan, Time, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
 use super::pending::NumberMap;
@@ -100,6 +100,22 @@ pub struct InstructionCode {
 }
 
 impl BlockCode {
+    /// How a pass over it ended.
+    #[inline]
+    pub fn ending(&self, pass: &Pass<'_>) -> Ending {
+        if pass.instructions().end == self.instructions.len() { self.ending } else { Ending::Plain }
+    }
+
+    /// The time of the system call that a pass over it ended with, or of the function of the heap that was served in its place.
+    #[inline]
+    pub fn call_time(&self, pass: &Pass<'_>) -> Option<Time> {
+        match self.ending(pass) {
+            _ if pass.is_served() => Some(pass.time),
+            Ending::Syscall => Some(Time(pass.time.0 + pass.instructions().len() as u64 - 1)),
+            _ => None,
+        }
+    }
+
     /// Each instruction for itself.
     pub fn singly(&self, pass: &Pass<'_>) -> &[Stretch] {
         self.singly.get_or_init(|| stretches(pass, &self.instructions, true))

@@ -152,19 +152,10 @@ impl<'c, 'p, W: Watch> Forward<'c, 'p, W> {
                 self.interruption(interruption);
             }
             let code = self.code.block(&pass);
-            let is_whole = pass.instructions().end == code.instructions.len();
             self.slice.instructions += pass.instructions().len() as u64;
-            let ending = if is_whole { code.ending } else { Ending::Plain };
-            let call = match ending {
-                _ if pass.is_served() => calls.next_if(|call| call.time == pass.time),
-                Ending::Syscall => {
-                    let time = pass.time.0 + pass.instructions().len() as u64 - 1;
-                    calls.next_if(|call| call.time.0 == time)
-                }
-                _ => None,
-            };
+            let call = code.call_time(&pass).and_then(|time| calls.next_if(|call| call.time == time));
             self.arrive(&pass, &code, segment.before);
-            self.block(&pass, &code, ending, call, &mut ahead);
+            self.block(&pass, &code, code.ending(&pass), call, &mut ahead);
         }
         interruptions.for_each(|interruption| self.interruption(interruption));
     }
