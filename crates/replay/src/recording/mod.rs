@@ -36,7 +36,7 @@ const LONGEST_SPACING: u64 = 1 << 25;
 const MOST_FINE: u64 = 256;
 /// Bytes that checkpoints may take, however little memory the program has: those that last as long as the recording, and those
 /// of one pass, which costs more where they are few.
-const LEAST_COARSE: u64 = 4 << 20;
+const LEAST_COARSE: u64 = 8 << 20;
 const LEAST_FINE: u64 = 16 << 20;
 /// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
 const SEGMENT: u64 = 1 << 17;
