@@ -40,7 +40,7 @@ impl<'a> View<'a> {
     pub fn new<'p: 'a>(state: &'a State<'a>, code: &mut Code<'p>) -> View<'a> {
         let program = code.program();
         let frames = program.backtrace_of(state, MOST_FRAMES).frames;
-        let statements: Vec<StmtId> = frames.iter().map(|frame| code.statement_at(frame.lookup)).collect();
+        let statements: Vec<StmtId> = frames.iter().map(|frame| code.statement_of_frame(frame)).collect();
         let at = statements.iter().position(|found| *found != StmtId::NONE).unwrap_or(0);
         View { program, state, frames, statements, at, names: OnceCell::new() }
     }
