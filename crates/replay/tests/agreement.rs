@@ -135,9 +135,18 @@ fn forward_criteria(
     criteria
 }
 
-fn agrees(guest: &mut Guest, name: &str, samples: usize) {
+/// The long mode asks about more instants.
+fn is_long() -> bool {
+    std::env::var_os("WHYDUNIT_LONG").is_some()
+}
+
+fn samples(normally: usize) -> usize {
+    if is_long() { 6 * normally } else { normally }
+}
+
+fn agrees(guest: &mut Guest, name: &str, normally: usize) {
     let mut chops = 0;
-    let (compared, told) = compare(guest, name, 1, samples, &mut chops);
+    let (compared, told) = compare(guest, name, 1, samples(normally), &mut chops);
     let end = guest.recording.end();
     println!("{name}: {compared} slices compared in a run of {end:?}, {chops} chops have something in them");
     assert!(compared > 0 && told.is_empty(), "{}", told.join("\n"));
@@ -191,7 +200,7 @@ fn programs_that_signals_interrupt_have_the_slices_that_their_graphs_have() {
         for (compiler, optimisation) in [("gcc", "-O0"), ("clang", "-O1"), ("gcc", "-O2")] {
             let mut guest = Guest::compile_by(compiler, "interrupted.c", &[optimisation], &[way, input]);
             let name = format!("{way} by {compiler} {optimisation}");
-            let (compared, told) = compare(&mut guest, &name, 1, 12, &mut 0);
+            let (compared, told) = compare(&mut guest, &name, 1, samples(12), &mut 0);
             println!("{name}: {compared} slices compared, {} differ", told.len());
             assert!(compared > 0, "{name}");
             differences.extend(told);
@@ -259,6 +268,7 @@ fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
             samples,
             &mut chops,
         );
+        println!("seed {seed}: {count} slices compared, {} lines of differences", found.len());
         compared += count;
         told.extend(found);
         std::fs::remove_file(&source).unwrap();
@@ -276,7 +286,7 @@ const PROGRAMS: u64 = 8;
 const LONG_PROGRAMS: u64 = 200;
 
 fn share(number: u64) {
-    let programs = if std::env::var_os("WHYDUNIT_LONG").is_some() { LONG_PROGRAMS } else { PROGRAMS };
+    let programs = if is_long() { LONG_PROGRAMS } else { PROGRAMS };
     compare_random(1 + number * 1000..1 + number * 1000 + programs, 8);
 }
 
