@@ -1,5 +1,7 @@
 //! Code without a line of its own, as compilers leave it where they join the ends of two ways: which statement it goes with.
 
+use std::ops::RangeInclusive;
+
 use lift::{Decoded, Op};
 use program::Frame;
 
@@ -31,7 +33,7 @@ impl Code<'_> {
         if let Some(known) = self.nameless_calls.get(&address) {
             return *known;
         }
-        let found = self.statement_before(address);
+        let found = self.statement_before(address, |op| op.ends_block());
         self.nameless_calls.insert(address, found);
         found
     }
@@ -46,12 +48,23 @@ impl Code<'_> {
         }
     }
 
-    fn statement_before(&mut self, call: u64) -> StmtId {
-        let Some(flow) = self.flow.function(call) else { return StmtId::NONE };
-        let mut last = call;
+    /// The statement of a jump by a table that has no line. What asks whether the table has an entry is of the same statement.
+    pub(super) fn statement_of_jump(&mut self, address: u64) -> StmtId {
+        match self.statement_at(address) {
+            StmtId::NONE => {
+                self.statement_before(address, |op| op.ends_block() && !matches!(op, Op::Branch { .. }))
+            }
+            own => own,
+        }
+    }
+
+    /// The statement of the last code before an instruction that has one, as far back as no op `cuts` what runs on to it.
+    fn statement_before(&mut self, address: u64, cuts: fn(&Op) -> bool) -> StmtId {
+        let Some(flow) = self.flow.function(address) else { return StmtId::NONE };
+        let mut last = address;
         for _ in 0..MOST_BLOCKS {
             let Some(block) = flow.block_at(last).and_then(|block| flow.cfg().block(block)) else { break };
-            let (found, is_cut) = self.last_statement(block.start, last, call);
+            let (found, is_cut) = self.last_statement(block.start..=last, address, cuts);
             if found != StmtId::NONE || is_cut {
                 return found;
             }
@@ -60,18 +73,22 @@ impl Code<'_> {
         StmtId::NONE
     }
 
-    /// The statement of the last instruction from `start` to `last` that has one and runs straight on, and whether something
-    /// there does not.
-    fn last_statement(&mut self, start: u64, last: u64, call: u64) -> (StmtId, bool) {
+    /// The statement of the last instruction of a range that has one and is not cut off, and whether some are.
+    fn last_statement(
+        &mut self,
+        range: RangeInclusive<u64>,
+        until: u64,
+        cuts: fn(&Op) -> bool,
+    ) -> (StmtId, bool) {
         let (mut found, mut is_cut) = (StmtId::NONE, false);
-        let (mut at, mut ops) = (start, Vec::new());
-        while at <= last {
+        let (mut at, mut ops) = (*range.start(), Vec::new());
+        while range.contains(&at) {
             let bytes = self.program().file_bytes(at).unwrap_or_default();
             let Decoded::Instruction(instruction) = lift::decode(bytes, at) else { break };
             let next = at.saturating_add(instruction.len() as u64);
             ops.clear();
             lift::lift(&instruction, &mut ops);
-            if next <= call && ops.iter().any(Op::ends_block) {
+            if next <= until && ops.iter().any(cuts) {
                 (found, is_cut) = (StmtId::NONE, true);
             } else {
                 let stmt = self.statement_at(at);
