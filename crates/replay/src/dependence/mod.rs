@@ -9,6 +9,7 @@ mod ends;
 mod forced;
 mod forward;
 mod frames;
+mod helpers;
 mod interruptions;
 mod nameless;
 mod need;
