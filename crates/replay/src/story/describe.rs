@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use program::{Expression, Frame, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue};
 
-use super::Known;
 use super::mentions::Mention;
+use super::{Known, fresh};
 use crate::dependence::{Code, StmtId};
 
 /// So many frames are looked at for the one that is told about.
@@ -61,7 +61,8 @@ impl<'a> View<'a> {
     }
 
     pub fn evaluate(&self, text: &str) -> Option<TypedValue> {
-        Expression::parse(text).ok()?.evaluate(self.program, self.state, self.frame()?).ok()
+        let value = Expression::parse(text).ok()?.evaluate(self.program, self.state, self.frame()?).ok()?;
+        Some(fresh::without_fill(value, self.state))
     }
 
     pub fn see(&self, mention: &Mention) -> Option<Seen> {
