@@ -200,7 +200,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.end_uninitialised(slot);
         }
         let called = self.take_over(left, ending);
-        let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
+        let omitted = self.omission(ending, before);
         let operand = called.or_else(|| self.decide(code, ending, omitted));
         if operand.is_none() && call.is_none() && self.has_no_part(code) {
             if !code.is_uniform {
@@ -382,16 +382,23 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         resolved
     }
 
-    /// What is needed and would have been written, had the branch at hand gone the other way.
-    fn omission(&mut self, before: &mut Process) -> Option<(Need, Strength)> {
+    /// What is needed and would have been written, had the branch or jump at hand gone another way.
+    fn omission(&mut self, ending: Ending, before: &mut Process) -> Option<(Need, Strength)> {
         let potential = self.potential.as_mut()?;
-        if !self.now.in_scope || self.pending.is_empty() {
+        if !matches!(ending, Ending::Branch | Ending::IndirectJump)
+            || !self.now.in_scope
+            || self.pending.is_empty()
+        {
             return None;
         }
         let frame = self.frames.top().and_then(|frame| frame.slot()).filter(|_| self.now.has_frame_pointer);
         let Now { time, address, .. } = self.now;
         let decision = Decision { time, address, went: self.next, frame };
-        potential.omission(self.code, before, decision, &mut self.pending)
+        let pending = &mut self.pending;
+        match ending {
+            Ending::Branch => potential.omission(self.code, before, decision, pending),
+            _ => potential.switch_omission(self.code, before, decision, pending),
+        }
     }
 
     /// Goes on with what is known of experiments with the run.
@@ -443,6 +450,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.decisions += u64::from(made == Made::Decision && in_scope);
             share.omissions += u64::from(made == Made::Omission(Strength::Strong));
             share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
+        }
+        if W::WATCHES {
+            self.watch.works(self.now.address, in_scope);
         }
         if W::WATCHES && need.user() != maker {
             let context = self.frames.context();

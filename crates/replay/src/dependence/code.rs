@@ -307,6 +307,11 @@ impl<'p> Code<'p> {
         self.scope.of_statement(self.program(), stmt) == Trust::InScope
     }
 
+    /// Whether the code at an address is trusted, and why.
+    pub fn trust(&self, address: u64) -> Trust {
+        self.scope.of(self.program(), address)
+    }
+
     /// In a program without debug information, a function stands for its statements.
     fn without_lines(&self, address: u64) -> Option<Stmt> {
         let program = self.program();
@@ -401,8 +406,12 @@ impl<'p> Code<'p> {
             });
             words = words.saturating_add(own_words.into());
         }
-        if let (Ending::Call, true, Some(call)) = (ending, known.in_scope, instructions.last_mut()) {
-            call.at.stmt = self.statement_of_call(call.at.address);
+        if let Some(last) = instructions.last_mut().filter(|_| known.in_scope) {
+            match ending {
+                Ending::Call => last.at.stmt = self.statement_of_call(last.at.address),
+                Ending::IndirectJump => last.at.stmt = self.statement_of_jump(last.at.address),
+                _ => {}
+            }
         }
         spread_statements(&mut instructions);
         if let (Ending::Return, Some(flow)) = (ending, &known.flow) {

@@ -86,6 +86,9 @@ pub trait Watch {
     const CHOOSES: bool = false;
 
     fn step(&mut self, _step: Step) {}
+    /// The instruction at an address has a part in it, also where that is no step; told by backward passes alone.
+    #[inline]
+    fn works(&mut self, _address: u64, _in_scope: bool) {}
     /// The instruction at this time makes something that came from the criterion; told by forward passes alone.
     #[inline]
     fn carried(&mut self, _time: Time) {}
