@@ -20,6 +20,7 @@ mod potential;
 mod ran;
 mod seed;
 mod several;
+mod sharing;
 mod sides;
 mod slice;
 mod slot_set;

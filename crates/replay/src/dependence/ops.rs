@@ -181,7 +181,11 @@ impl<W: Watch> Backward<'_, '_, W> {
         };
         let transfer = self.transferred(stretch, around, words, wish);
         // What was only moved is no step of the program.
-        let Some((first, last)) = transfer.makers else { return self.apply(transfer, words, need) };
+        let Some((first, last)) = transfer.makers else {
+            self.hand_users_on(made);
+            self.apply(transfer, words, need);
+            return self.moved_on();
+        };
         self.put(stretch, around, last);
         let since = around.time(stretch, first);
         let passed = self.contribute_since(need, made, since);
@@ -189,6 +193,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             self.contribute_since(self.used_as(passed, Use::Control), made, since);
         }
         self.apply(transfer, words, passed);
+        self.moved_on();
     }
 
     #[inline]
@@ -214,7 +219,9 @@ impl<W: Watch> Backward<'_, '_, W> {
             self.need_bytes(word.wrapping_add(u64::from(offset)), bytes, self.used_for(need, how));
         }
         for &(reg, bytes, how) in &transfer.slots {
-            self.pending.add_slot(reg, bytes, self.used_for(need, how));
+            let need = self.used_for(need, how);
+            self.note_slot(reg, need);
+            self.pending.add_slot(reg, bytes, need);
         }
     }
 
