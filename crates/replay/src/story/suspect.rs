@@ -11,6 +11,11 @@ use crate::dependence::Code;
 const STANDARD: [&str; 7] =
     ["libc", "libm", "libstdc++", "libgcc_s", "libpthread", "ld-linux-x86-64", "libasan"];
 
+/// The same of sources, which headers and generic code bring into the program itself.
+const STANDARD_SOURCES: [&str; 3] = ["/usr/include/", "/usr/lib/", "/rustc/"];
+/// Wherever rustup keeps them.
+const RUST_SOURCES: &str = "/lib/rustlib/";
+
 /// If more of the work that a story is about was done by trusted code that has debug information than by other code: a pattern
 /// for most of that code.
 pub(super) fn pattern(web: &Web, code: &Code<'_>) -> Option<String> {
@@ -35,10 +40,17 @@ fn pattern_of(address: u64, code: &Code<'_>) -> Option<String> {
         return None;
     }
     let file = program.statement_at(address)?.file;
+    if is_standard_source(&file) {
+        return None;
+    }
     if program.main_object() != Some(&object) {
         return Some(object.to_string());
     }
     Some(file.rsplit_once('/').map_or_else(|| file.to_string(), |(directory, _)| directory.to_owned()))
+}
+
+fn is_standard_source(file: &str) -> bool {
+    STANDARD_SOURCES.iter().any(|directory| file.starts_with(directory)) || file.contains(RUST_SOURCES)
 }
 
 fn is_standard(object: &str) -> bool {
@@ -50,6 +62,16 @@ fn is_standard(object: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sources_of_those_are_known_by_where_they_are() {
+        for file in ["/usr/include/c++/12/bits/stl_vector.h", "/rustc/9fc6b4/library/core/src/option.rs"] {
+            assert!(is_standard_source(file), "{file}");
+        }
+        for file in ["/usr/local/include/mine.h", "/home/me/.cargo/registry/src/index/regex/src/lib.rs"] {
+            assert!(!is_standard_source(file), "{file}");
+        }
+    }
 
     #[test]
     fn the_libraries_of_languages_are_known_by_their_names() {
