@@ -366,6 +366,53 @@ fn answers_fit_the_terminal_and_have_no_colours_elsewhere() {
 }
 
 #[test]
+fn what_a_string_routine_reads_beyond_a_text_is_no_origin() {
+    let scratch = Scratch::new("neighbours");
+    let program = compile(&scratch, &program("neighbours.c"), &["-O0", "-fno-builtin"]).unwrap();
+    for value in ["same", "length"] {
+        let at = format!("neighbours.c:14:{value}");
+        let asked = ["why", "--at", &at, "--env", "AFTER=it", "--", &program, "beta"];
+        let ran = scratch.whydunit(&asked);
+        assert!(ran.stdout.contains("from argument 1 \"beta\""), "{}{}", ran.stdout, ran.stderr);
+        assert!(!ran.stdout.contains("environment"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_text_ends_with_its_block_and_fresh_memory_is_said_to_be_that() {
+    let scratch = Scratch::new("fresh");
+    let program = compile(&scratch, &program("neighbours.c"), &["-O0", "-fno-builtin"]).unwrap();
+    let ran = scratch.whydunit(&["why", "--at", "neighbours.c:14:copy", "--", &program, "beta"]);
+    let headline = "why is `copy` \"be\" and 4 bytes of fresh memory at neighbours.c:14?";
+    assert!(ran.stdout.contains(headline), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.contains("copy = \"\" and 6 bytes of fresh memory, returned by malloc"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn trusted_code_that_did_most_of_the_work_is_named_as_what_to_suspect() {
+    let scratch = Scratch::new("helped");
+    let folder = scratch.path().join("registry/src/scale");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(program("scale.c"), folder.join("scale.c")).unwrap();
+    let library = folder.join("scale.c");
+    let program = compile(&scratch, &program("helped.c"), &["-O0", library.to_str().unwrap()]).unwrap();
+    let at = ["why", "--at", "helped.c:10:scaled"];
+    let ran = scratch.whydunit(&[&at[..], &["--", &program, "3"]].concat());
+    let advice = format!("--suspect '{}' tells what that did", folder.display());
+    assert!(ran.stdout.contains(&advice), "{}{}", ran.stdout, ran.stderr);
+    let suspect = ["--suspect", folder.to_str().unwrap(), "--", &program, "3"];
+    let ran = scratch.whydunit(&[&at[..], &suspect].concat());
+    assert!(ran.stdout.contains("sum += value * i;") && !ran.stdout.contains("--suspect"), "{}", ran.stdout);
+    let trust = ["--trust", folder.to_str().unwrap(), "--", &program, "3"];
+    let ran = scratch.whydunit(&[&at[..], &trust].concat());
+    assert!(ran.stdout.contains("returned by scale") && !ran.stdout.contains("--suspect"), "{}", ran.stdout);
+}
+
+#[test]
 fn instances_are_streamed_the_newest_first() {
     let scratch = Scratch::new("instances");
     let program = compile(&scratch, &program("sum_loop.c"), &["-O0"]).unwrap();

@@ -28,7 +28,7 @@ pub use elf::ElfError;
 pub use guest::KernelAccess;
 pub use heap::{
     Block, BlockKind, BlockState, CheckedHeap, HEAP, HeapFault, HeapMode, Leak, Mismatch, Misuse, MisuseKind,
-    Nearby, Relation,
+    Nearby, Relation, has_contract,
 };
 pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;

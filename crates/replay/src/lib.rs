@@ -21,8 +21,9 @@ pub use case::{
     Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Sealed, Stdin, User,
 };
 pub use dependence::{
-    Backward, Bidirectional, Bounds, Cell, Code, Context, Follow, Forced, Forward, Made, Need, Question,
-    Seed, SeedKind, Share, Slice, Source, Stacks, Step, StmtId, Strength, Tried, Unseen, Use, Watch,
+    Backward, Bidirectional, Bounds, Cell, Code, Context, Follow, Forced, Forward, FunctionId, Made, Need,
+    Question, Seed, SeedKind, Share, Slice, Source, Stacks, Step, StmtId, Strength, Tried, Unseen, Use,
+    Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
 pub use events::{MemoryAccess, RegisterSet, Shape, Shapes, accesses};

@@ -38,6 +38,23 @@ fn a_condition_is_weakly_relevant_if_only_forced_conditions_on_its_other_side_wr
 }
 
 #[test]
+fn a_switch_is_relevant_if_another_of_its_cases_writes_what_is_used() {
+    for (way, line, expected) in [("cases", 99, (1, 0)), ("inside", 113, (0, 1))] {
+        for (compiler, options) in
+            [("gcc", &["-O0"][..]), ("clang", &["-O0"]), ("gcc", &["-O0", "-fno-pie", "-no-pie"])]
+        {
+            let mut guest = Guest::compile_by(compiler, "forced.c", options, &[way]);
+            let question = question(&guest);
+            let slice = guest.slice(&question, Follow::Relevant(Bounds::default()), &mut Unseen);
+            let share = share(&slice, line).unwrap_or_else(|| panic!("{way} by {compiler} {options:?}"));
+            assert_eq!((share.omissions, share.weak_omissions), expected, "{way} by {compiler} {options:?}");
+            let tried = slice.tried.unwrap();
+            assert_eq!(tried.left_out, 0, "{way} by {compiler} {options:?}");
+        }
+    }
+}
+
+#[test]
 fn a_condition_that_was_not_executed_is_not_in_the_slice() {
     let (slice, _) = relevant("nested", "-O0", Bounds::default());
     assert!(!slice.contains(13) && !slice.contains(14));

@@ -144,12 +144,17 @@ fn the_closing_brace_is_no_step_whatever_type_is_returned() {
 }
 
 #[test]
-fn a_width_is_a_reason_for_padding_and_for_nothing_else() {
+fn a_width_or_a_precision_is_a_reason_for_padding_and_for_nothing_else() {
     let mut guest = Guest::compile("padding.c", &["-O0"], &["6", "42", "abc"]);
     // Before the number, of the number, of the name and behind the name, where its length counts.
-    for (text, expected) in
-        [("    42", &[7, 10][..]), ("42|", &[8, 10]), ("abc", &[9, 10]), ("   \n", &[7, 9, 10])]
-    {
+    for (text, expected) in [
+        ("    42", &[7, 10][..]),
+        ("42|", &[8, 10]),
+        ("abc", &[9, 10]),
+        ("   \n", &[7, 9, 10]),
+        ("000042", &[7, 11]),
+        ("42\n", &[8, 11]),
+    ] {
         let slice = byte_slice(&mut guest, text, Follow::Full);
         assert_eq!(lines(slice.statements.keys()), expected.iter().copied().collect(), "{text:?}");
     }

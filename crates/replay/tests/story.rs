@@ -60,6 +60,24 @@ fn rounds_of_a_loop_are_one_step_and_conditions_say_which_way_they_went() {
 }
 
 #[test]
+fn every_near_user_of_a_value_has_its_edge_to_what_made_it() {
+    for compiler in ["gcc", "clang"] {
+        let mut guest = Guest::compile_by(compiler, "shared.c", &["-O0"], &["5"]);
+        let mut code = Code::new(&guest.program, Scope::new(&[], &[]).unwrap());
+        let target = Target::parse("shared.c:12:sum", Hit::Last).unwrap();
+        let question = target.ask(&mut guest.recording, &mut code).unwrap().question;
+        let edges = guest.recording.edges(&mut code, &question, Follow::Data, 4);
+        let line = |place: usize| edges.instances[place].stmt.as_ref().map(|stmt| stmt.line);
+        let mut users: Vec<Option<u32>> = (0..edges.instances.len())
+            .filter(|user| edges.instances[*user].edges.iter().any(|edge| line(edge.to) == Some(7)))
+            .map(line)
+            .collect();
+        users.sort_unstable();
+        assert_eq!(users, [Some(8), Some(9), Some(11)], "{compiler}");
+    }
+}
+
+#[test]
 fn several_criteria_have_the_slice_of_all_of_them() {
     let mut guest = Guest::compile("two_parts.c", &["-O0"], &["2", "1"]);
     let mut code = Code::new(&guest.program, Scope::new(&[], &[]).unwrap());

@@ -23,6 +23,9 @@ pub struct WhyReport {
     pub left_out: usize,
     /// The least depth at which none is.
     pub whole_depth: usize,
+    /// What to suspect to be told of the trusted code that most of it happened in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<String>,
 }
 
 /// What was asked.
@@ -177,6 +180,7 @@ impl WhyReport {
             steps: story.steps.iter().map(|told| step(told, shorten)).collect(),
             left_out: story.left_out,
             whole_depth: story.deepest,
+            suspect: story.suspect.clone(),
         }
     }
 

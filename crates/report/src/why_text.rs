@@ -36,6 +36,13 @@ impl WhyReport {
             );
             text.push_str(&paper.paint(Colour::Faint, &told));
         }
+        if let Some(suspect) = &self.suspect {
+            let told = format!(
+                "\nmost of it happened in trusted code; --suspect '{}' tells what that did\n",
+                plain(suspect)
+            );
+            text.push_str(&paper.paint(Colour::Faint, &told));
+        }
         text
     }
 

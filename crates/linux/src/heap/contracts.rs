@@ -51,6 +51,11 @@ pub fn of(name: &str) -> Option<Check> {
     Some(check)
 }
 
+/// Whether a function of that name reads more than its contract says that it does.
+pub fn has_contract(name: &str) -> bool {
+    of(name).is_some()
+}
+
 fn first(cpu: &Cpu) -> u64 {
     cpu.get(Reg::RDI)
 }

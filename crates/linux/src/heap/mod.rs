@@ -16,6 +16,7 @@ mod program_break;
 mod service;
 
 pub use blocks::{Block, BlockKind, BlockState, HEAP};
+pub use contracts::has_contract;
 pub use fault::HeapFault;
 pub use leaks::Leak;
 pub use nearby::{Nearby, Relation};

@@ -174,7 +174,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The string that begins at an address, up to its end or the most elements.
+    /// The string that begins at an address, up to its end, to that of its block, or the most elements.
     fn string_at(&mut self, address: u64, width: usize, prefix: &str) {
         let mut found = Vec::new();
         let mut at = address;
@@ -183,6 +183,10 @@ impl<'a> Printer<'a> {
         let mut failed = None;
         let mut is_cut = true;
         while found.len() < self.limits.elements {
+            if !found.is_empty() && self.state.is_forbidden(at) {
+                is_cut = false;
+                break;
+            }
             if !self.state.read(at, buffer) {
                 failed = Some(at);
                 is_cut = false;

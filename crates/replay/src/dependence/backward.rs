@@ -18,6 +18,7 @@ use super::need::{Need, Use};
 use super::ops::{Around, Served};
 use super::pending::Pending;
 use super::potential::{Decision, Experiments, Potential, Strength};
+use super::sharing::Sharing;
 use super::slice::{Share, Slice, share_of};
 use super::step::{Cell, Follow, Made, Step, Watch};
 use super::stretch::Stretch;
@@ -47,6 +48,7 @@ pub struct Backward<'c, 'p, W> {
     pub(super) repeated: Option<Repeated>,
     /// What the instruction at hand made; kept for its memory.
     pub(super) served: Vec<Served>,
+    pub(super) sharing: Sharing,
     /// The instruction at hand.
     pub(super) now: Now,
 }
@@ -98,6 +100,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             initialisers: BTreeMap::new(),
             repeated: None,
             served: Vec::new(),
+            sharing: Sharing::default(),
             potential: match follow {
                 Follow::Relevant(bounds) => Some(Potential::new(bounds)),
                 Follow::Data | Follow::Full => None,
@@ -117,7 +120,10 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     pub fn ask(&mut self, cell: Cell) {
         let need = Need::of_criterion();
         match cell {
-            Cell::Register(reg, bytes) => self.pending.need_slot(reg, bytes, need),
+            Cell::Register(reg, bytes) => {
+                self.note_slot(reg, need);
+                self.pending.need_slot(reg, bytes, need);
+            }
             Cell::Memory { address, length } => {
                 (0..length).for_each(|byte| self.need_memory(address.wrapping_add(byte), need));
             }
@@ -200,7 +206,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.end_uninitialised(slot);
         }
         let called = self.take_over(left, ending);
-        let omitted = if ending == Ending::Branch { self.omission(before) } else { None };
+        let omitted = self.omission(ending, before);
         let operand = called.or_else(|| self.decide(code, ending, omitted));
         if operand.is_none() && call.is_none() && self.has_no_part(code) {
             if !code.is_uniform {
@@ -382,16 +388,23 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         resolved
     }
 
-    /// What is needed and would have been written, had the branch at hand gone the other way.
-    fn omission(&mut self, before: &mut Process) -> Option<(Need, Strength)> {
+    /// What is needed and would have been written, had the branch or jump at hand gone another way.
+    fn omission(&mut self, ending: Ending, before: &mut Process) -> Option<(Need, Strength)> {
         let potential = self.potential.as_mut()?;
-        if !self.now.in_scope || self.pending.is_empty() {
+        if !matches!(ending, Ending::Branch | Ending::IndirectJump)
+            || !self.now.in_scope
+            || self.pending.is_empty()
+        {
             return None;
         }
         let frame = self.frames.top().and_then(|frame| frame.slot()).filter(|_| self.now.has_frame_pointer);
         let Now { time, address, .. } = self.now;
         let decision = Decision { time, address, went: self.next, frame };
-        potential.omission(self.code, before, decision, &mut self.pending)
+        let pending = &mut self.pending;
+        match ending {
+            Ending::Branch => potential.omission(self.code, before, decision, pending),
+            _ => potential.switch_omission(self.code, before, decision, pending),
+        }
     }
 
     /// Goes on with what is known of experiments with the run.
@@ -418,6 +431,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             return Need::NONE;
         }
         if self.now.is_transit && matches!(made, Made::Register(_) | Made::Memory { .. }) {
+            self.hand_users_on(made);
             return need;
         }
         let Now { time, in_scope, .. } = self.now;
@@ -444,20 +458,26 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             share.omissions += u64::from(made == Made::Omission(Strength::Strong));
             share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
         }
-        if W::WATCHES && need.user() != maker {
-            let context = self.frames.context();
-            self.watch.step(Step {
+        if W::WATCHES {
+            self.watch.works(self.now.address, in_scope);
+        }
+        if W::WATCHES {
+            let step = Step {
                 user: need.user(),
                 how: need.how(),
                 maker,
                 stmt,
-                context,
+                context: self.frames.context(),
                 time,
                 address: self.now.address,
                 made,
                 distance: passed.distance(),
                 in_library: !in_scope,
-            });
+            };
+            if need.user() != maker {
+                self.watch.step(step);
+            }
+            self.tell_others(step);
         }
         self.wait_for_branch(passed);
         if !W::WATCHES {
@@ -518,6 +538,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         {
             return;
         }
+        self.note_slot(reg, need);
         self.pending.need_slot(reg, bytes, need);
     }
 
@@ -528,6 +549,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         if self.stack.contains(&address) {
             self.lowest_on_stack = self.lowest_on_stack.min(address);
         }
+        self.note_bytes(address, 1, need);
         self.pending.need_memory(address, need);
     }
 
@@ -540,6 +562,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let first = address.saturating_add(u64::from(bytes.trailing_zeros()));
             self.lowest_on_stack = self.lowest_on_stack.min(first);
         }
+        self.note_bytes(address, bytes, need);
         self.pending.need_bytes(address, bytes, need);
     }
 

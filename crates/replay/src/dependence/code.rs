@@ -9,6 +9,7 @@ use lift::{Address, Decoded, Op, Reg, Value};
 use machine::{Pass, Plan, Time, Words};
 use program::{BlockId, Part, Program, Scope, Stmt, Trust};
 
+use super::nameless::spread_statements;
 use super::pending::NumberMap;
 use super::slot_set::{SlotSet, slot_bit};
 use super::stretch::{Stretch, stretches};
@@ -223,6 +224,8 @@ pub struct Code<'p> {
     statements: Vec<Stmt>,
     statement_ids: HashMap<Stmt, StmtId>,
     by_address: NumberMap<u64, StmtId>,
+    /// Statements of calls that have no line of their own.
+    pub(super) nameless_calls: NumberMap<u64, StmtId>,
 }
 
 impl<'p> Code<'p> {
@@ -236,6 +239,7 @@ impl<'p> Code<'p> {
             statements: Vec::new(),
             statement_ids: HashMap::new(),
             by_address: NumberMap::default(),
+            nameless_calls: NumberMap::default(),
         }
     }
 
@@ -301,6 +305,11 @@ impl<'p> Code<'p> {
 
     pub fn is_in_scope(&self, stmt: &Stmt) -> bool {
         self.scope.of_statement(self.program(), stmt) == Trust::InScope
+    }
+
+    /// Whether the code at an address is trusted, and why.
+    pub fn trust(&self, address: u64) -> Trust {
+        self.scope.of(self.program(), address)
     }
 
     /// In a program without debug information, a function stands for its statements.
@@ -397,6 +406,13 @@ impl<'p> Code<'p> {
             });
             words = words.saturating_add(own_words.into());
         }
+        if let Some(last) = instructions.last_mut().filter(|_| known.in_scope) {
+            match ending {
+                Ending::Call => last.at.stmt = self.statement_of_call(last.at.address),
+                Ending::IndirectJump => last.at.stmt = self.statement_of_jump(last.at.address),
+                _ => {}
+            }
+        }
         spread_statements(&mut instructions);
         if let (Ending::Return, Some(flow)) = (ending, &known.flow) {
             let entry = self.statement_at(flow.entry());
@@ -441,18 +457,6 @@ fn places_of_words(ops: &[Op]) -> (Box<[u8]>, u8) {
     };
     let places = ops.iter().map(place).collect();
     (places, next)
-}
-
-/// Code of no line goes with what comes after it in the block, or else before it, so that it does not cut statements apart.
-fn spread_statements(instructions: &mut [InstructionCode]) {
-    let last = instructions.iter().rev().find(|instruction| instruction.at.stmt != StmtId::NONE);
-    let mut next = last.map_or(StmtId::NONE, |last| last.at.stmt);
-    for instruction in instructions.iter_mut().rev() {
-        if instruction.at.stmt == StmtId::NONE {
-            instruction.at.stmt = next;
-        }
-        next = instruction.at.stmt;
-    }
 }
 
 fn ending_of(op: &Op) -> Ending {

@@ -75,6 +75,8 @@ pub struct Exploration<'a> {
     pub bounds: Bounds,
     /// Ways that may still be run.
     pub most_ways: u64,
+    /// The first way begins with the first instruction of the side, not with the branch that leads there.
+    pub is_inside: bool,
 }
 
 /// A side of a nested condition that no way has gone to yet.
@@ -93,9 +95,10 @@ impl Exploration<'_> {
         let mut visited = seen;
         let mut open: VecDeque<Turn> = VecDeque::new();
         let mut diversion = Diversion::new(&mut from.process(), &[]);
+        let mut before_start = u64::from(self.is_inside);
         loop {
             forced.ways += 1;
-            let start = diversion.time();
+            let start = Time(diversion.time().0.saturating_sub(std::mem::take(&mut before_start)));
             let mut way = Way {
                 around: self,
                 start,

@@ -138,7 +138,7 @@ impl Frames {
     pub fn enter(&mut self, code: &mut Code<'_>, slot: u64, function: FunctionId, returned_to: u64) {
         // The call is the instruction before the one that was returned to.
         let stmt = match self.stack.last() {
-            Some(caller) if caller.in_scope => code.statement_at(returned_to.wrapping_sub(1)),
+            Some(caller) if caller.in_scope => code.statement_of_call(returned_to.wrapping_sub(1)),
             _ => StmtId::NONE,
         };
         self.enter_statement(stmt);
@@ -337,7 +337,7 @@ pub fn found(code: &mut Code<'_>, program: &Program, state: &State<'_>) -> Vec<F
             is_signal: caller.is_some_and(|caller| caller.lookup == caller.address),
             function: code.function_at(frame.lookup),
             address: frame.address,
-            stmt: code.statement_at(frame.lookup),
+            stmt: code.statement_of_frame(frame),
         }
     });
     whole.collect()

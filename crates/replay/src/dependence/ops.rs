@@ -7,6 +7,7 @@ use machine::{Pass, Time};
 use super::backward::Backward;
 use super::code::{BlockCode, Position};
 use super::forward::operand_of;
+use super::helpers::Doing;
 use super::need::{Need, Use};
 use super::slice::Source;
 use super::slot_set::{first_slot, has_x87, slot_bit, slots_of};
@@ -82,9 +83,6 @@ impl<'a, 't> Around<'a, 't> {
         Time(self.start + stretch.instructions.start as u64 + u64::from(number))
     }
 }
-
-/// Where the XMM registers are in what fxsave writes.
-pub(super) const SAVED_VECTORS: std::ops::Range<u64> = 160..416;
 
 impl<W: Watch> Backward<'_, '_, W> {
     /// A stretch that may have made something needed, and that is to be taken as a whole. `operand` says why it is needed what
@@ -183,7 +181,11 @@ impl<W: Watch> Backward<'_, '_, W> {
         };
         let transfer = self.transferred(stretch, around, words, wish);
         // What was only moved is no step of the program.
-        let Some((first, last)) = transfer.makers else { return self.apply(transfer, words, need) };
+        let Some((first, last)) = transfer.makers else {
+            self.hand_users_on(made);
+            self.apply(transfer, words, need);
+            return self.moved_on();
+        };
         self.put(stretch, around, last);
         let since = around.time(stretch, first);
         let passed = self.contribute_since(need, made, since);
@@ -191,6 +193,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             self.contribute_since(self.used_as(passed, Use::Control), made, since);
         }
         self.apply(transfer, words, passed);
+        self.moved_on();
     }
 
     #[inline]
@@ -216,7 +219,9 @@ impl<W: Watch> Backward<'_, '_, W> {
             self.need_bytes(word.wrapping_add(u64::from(offset)), bytes, self.used_for(need, how));
         }
         for &(reg, bytes, how) in &transfer.slots {
-            self.pending.add_slot(reg, bytes, self.used_for(need, how));
+            let need = self.used_for(need, how);
+            self.note_slot(reg, need);
+            self.pending.add_slot(reg, bytes, need);
         }
     }
 
@@ -414,16 +419,27 @@ impl<W: Watch> Backward<'_, '_, W> {
     }
 
     fn helper(&mut self, helper: Helper, address: &Address, at: u64) {
-        match helper {
-            Helper::Fxsave => self.save_vectors(at),
-            Helper::Fxrstor => self.restore_vectors(at),
-            Helper::Fnstenv => self.save_x87(at, false),
-            Helper::Fnsave => self.save_x87(at, true),
-            Helper::Fldenv => self.restore_x87(at, false),
-            Helper::Frstor => self.restore_x87(at, true),
-            Helper::Fninit => {}
-            Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
-                let effects = helper.effects();
+        match Doing::of(helper) {
+            Doing::Saves(bytes) => {
+                for (offset, slot, byte) in bytes {
+                    if let Some(need) = self.pending.take_memory(at.wrapping_add(offset)) {
+                        self.need_slot(slot, 1 << byte, need);
+                    }
+                }
+            }
+            Doing::Restores(bytes) => {
+                for (offset, slot, byte) in bytes {
+                    let taken = self.pending.take_slot(slot);
+                    for (bytes, need) in taken.iter() {
+                        let (here, rest) = (bytes & 1 << byte, bytes & !(1 << byte));
+                        self.need_slot(slot, rest, need);
+                        if here != 0 {
+                            self.need_memory(at.wrapping_add(offset), need);
+                        }
+                    }
+                }
+            }
+            Doing::Computes(effects) => {
                 for slot in effects.writes {
                     for (_, need) in self.pending.take_slot(slot).iter() {
                         let passed = self.contribute(need, made(slot));
@@ -432,55 +448,7 @@ impl<W: Watch> Backward<'_, '_, W> {
                     }
                 }
             }
-        }
-    }
-
-    /// Copies of the vector registers: the loader makes them around its own work.
-    fn save_vectors(&mut self, at: u64) {
-        let start = at.wrapping_add(SAVED_VECTORS.start);
-        for offset in
-            self.pending.offsets_needed(Place::Memory(start), SAVED_VECTORS.end - SAVED_VECTORS.start)
-        {
-            if let Some(need) = self.pending.take_memory(start.wrapping_add(offset)) {
-                self.need_slot(half(offset), 1 << (offset % 8), need);
-            }
-        }
-    }
-
-    fn restore_vectors(&mut self, at: u64) {
-        let start = at.wrapping_add(SAVED_VECTORS.start);
-        for offset in
-            (SAVED_VECTORS.start..SAVED_VECTORS.end).step_by(8).map(|offset| offset - SAVED_VECTORS.start)
-        {
-            let taken = self.pending.take_slot(half(offset));
-            for (bytes, need) in taken.iter() {
-                for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
-                    self.need_memory(start.wrapping_add(offset + byte), need);
-                }
-            }
-        }
-    }
-
-    /// Copies of the x87 state, by those who change how it rounds. The registers that are not restored with the rest stay what they
-    /// are.
-    fn save_x87(&mut self, at: u64, with_registers: bool) {
-        for (offset, slot, byte) in x87_bytes(with_registers) {
-            if let Some(need) = self.pending.take_memory(at.wrapping_add(offset)) {
-                self.need_slot(slot, 1 << byte, need);
-            }
-        }
-    }
-
-    fn restore_x87(&mut self, at: u64, with_registers: bool) {
-        for (offset, slot, byte) in x87_bytes(with_registers) {
-            let taken = self.pending.take_slot(slot);
-            for (bytes, need) in taken.iter() {
-                let (here, rest) = (bytes & 1 << byte, bytes & !(1 << byte));
-                self.need_slot(slot, rest, need);
-                if here != 0 {
-                    self.need_memory(at.wrapping_add(offset), need);
-                }
-            }
+            Doing::Nothing => {}
         }
     }
 
@@ -541,28 +509,6 @@ impl<W: Watch> Backward<'_, '_, W> {
 
 fn made(slot: Reg) -> Made {
     Made::Register(slot)
-}
-
-/// Where the bytes of the x87 state are in what fnstenv or fnsave stores: the offset, the slot, and the byte in it.
-pub(super) fn x87_bytes(with_registers: bool) -> impl Iterator<Item = (u64, Reg, u8)> {
-    let control = (0..2).map(|byte| (u64::from(byte), Reg::X87_CONTROL, byte));
-    let status = [(4, Reg::X87_FLAGS, 0), (5, Reg::X87_CODES, 1)];
-    let registers = (0..8u8).filter(move |_| with_registers).flat_map(|n| {
-        (0..10u8).map(move |byte| {
-            let offset = lift::ENVIRONMENT_BYTES + 10 * u64::from(n) + u64::from(byte);
-            match byte {
-                0..8 => (offset, Reg::st(n), byte),
-                _ => (offset, Reg::st(n).high_half(), byte - 8),
-            }
-        })
-    });
-    control.chain(status).chain(registers)
-}
-
-/// The slot that a byte of the saved vector registers is in.
-pub(super) fn half(offset: u64) -> Reg {
-    let low = Reg::xmm((offset / 16 % 16) as u8);
-    if offset % 16 < 8 { low } else { low.high_half() }
 }
 
 /// What a string instruction went over.

@@ -5,6 +5,8 @@
 //! diverted to the other side, up to where the two ways meet again, and what was written on that way is compared with
 //! what is needed: first with the conditions on that side as they fall, then with these forced, too.
 //!
+//! A jump by a table has a side for each other place that it can lead to; each is tried.
+//!
 //! What an experiment writes depends on the run alone, so no instance is tried twice; and where all that a side can write
 //! lies at fixed places of its frame, the first experiment in a frame speaks for the others.
 
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use linux::{Place, Process, Snapshot};
 use machine::{Action, Intervention, Time, Unwatched};
 use program::conditions::{MemberKind, Step};
-use program::{Condition, ConditionKind};
+use program::{BlockId, Condition, ConditionKind, Terminator};
 
 use super::code::Code;
 use super::forced::{Exploration, Forced};
@@ -69,7 +71,7 @@ pub struct Tried {
     pub telling: u64,
     /// Those that did not come to where the ways meet: too long, or the other side ends the program or the function.
     pub cut: u64,
-    /// Conditions that were not tried, because there were too many.
+    /// Conditions, and places that a jump by a table can lead to, that were not tried because there were too many.
     pub left_out: u64,
     /// Those that needed no run, since an earlier one had told all.
     pub known: u64,
@@ -91,7 +93,8 @@ pub struct Decision {
 #[derive(Default)]
 pub struct Experiments {
     bounds: Option<Bounds>,
-    known: BTreeMap<Time, Known>,
+    /// By when, and by where the other side begins if it is one of several.
+    known: BTreeMap<(Time, Option<u64>), Known>,
     /// How many ranges that takes.
     ranges: usize,
 }
@@ -107,14 +110,18 @@ struct Known {
 /// The side that a condition did not take.
 struct OtherSide {
     decision: Decision,
+    /// Where it begins, if it is one of several that a jump by a table can lead to.
+    target: Option<u64>,
     flow: Rc<FunctionFlow>,
     /// `None` if the graph does not tell.
     side: Option<Rc<Side>>,
     /// The other parts of the condition, and how they have to fall.
     members: Vec<(u64, bool)>,
-    /// The branch and the frame, if all that the side can write follows from them.
-    frame: Option<(u64, u64)>,
+    /// The branch, the target and the frame, if all that the side can write follows from them.
+    frame: Option<SideInFrame>,
 }
+
+type SideInFrame = (u64, Option<u64>, u64);
 
 impl OtherSide {
     fn meeting(&self) -> Option<u64> {
@@ -133,6 +140,8 @@ impl OtherSide {
 
 /// So many ranges of memory are kept in all.
 const MOST_RANGES: usize = 1 << 21;
+/// So many of the other places that a jump by a table can lead to are tried; the others are counted.
+const MOST_TARGETS: usize = 16;
 /// Instructions between two states that are kept of a segment.
 const SPACING: u64 = 1 << 12;
 
@@ -142,10 +151,10 @@ pub struct Potential {
     scanner: Scanner,
     /// States of the segment at hand, in order.
     states: Vec<Process>,
-    /// By the branch and where it led to.
+    /// By the branch and where it led to, or for a jump by a table where it could have led to.
     sides: HashMap<(u64, u64), Option<Rc<Side>>>,
-    /// All that a side can write in a frame, by the branch and the frame.
-    all: HashMap<(u64, u64), Arc<Writes>>,
+    /// All that a side can write in a frame.
+    all: HashMap<SideInFrame, Arc<Writes>>,
     pub experiments: Experiments,
 }
 
@@ -185,6 +194,54 @@ impl Potential {
         pending: &mut Pending,
     ) -> Option<(Need, Strength)> {
         let other = self.other_side(code, decision)?;
+        self.try_side(before, &other, pending)
+    }
+
+    /// The same for a jump by a table, which could have gone several other ways.
+    pub fn switch_omission(
+        &mut self,
+        code: &Code<'_>,
+        before: &mut Process,
+        decision: Decision,
+        pending: &mut Pending,
+    ) -> Option<(Need, Strength)> {
+        let flow = code.flow.function(decision.address)?;
+        let targets = other_targets(&flow, &decision);
+        self.tried.left_out += targets.len().saturating_sub(MOST_TARGETS) as u64;
+        let mut found: Option<(Need, Strength)> = None;
+        for (start, target) in targets.into_iter().take(MOST_TARGETS) {
+            let other = self.switch_side(code, decision, &flow, start, target);
+            let one = self.try_side(before, &other, pending);
+            found = found.into_iter().chain(one).reduce(|one, other| {
+                // A side that does write it says more than one that could.
+                (one.0.joined(other.0), one.1.min(other.1))
+            });
+        }
+        found
+    }
+
+    fn switch_side(
+        &mut self,
+        code: &Code<'_>,
+        decision: Decision,
+        flow: &Rc<FunctionFlow>,
+        start: u64,
+        target: BlockId,
+    ) -> OtherSide {
+        let make_side = || Side::beginning_with(code.program(), flow, decision.address, target).map(Rc::new);
+        let side = self.sides.entry((decision.address, start)).or_insert_with(make_side).clone();
+        let is_fixed = side.as_ref().is_some_and(|side| side.is_fixed);
+        let frame = decision.frame.filter(|_| is_fixed).map(|frame| (decision.address, Some(start), frame));
+        let members = Vec::new();
+        OtherSide { decision, target: Some(start), flow: flow.clone(), side, members, frame }
+    }
+
+    fn try_side(
+        &mut self,
+        before: &mut Process,
+        other: &OtherSide,
+        pending: &mut Pending,
+    ) -> Option<(Need, Strength)> {
         if let Some(all) = other.frame.and_then(|frame| self.all.get(&frame)) {
             let need = needed(pending, all);
             if need.is_none() || other.is_straight() && other.is_safe() {
@@ -199,10 +256,10 @@ impl Potential {
             return None;
         }
         self.tried.experiments += 1;
-        let time = other.decision.time;
-        let (mut known, origin) = match self.experiments.known.get(&time) {
+        let key = (other.decision.time, other.target);
+        let (mut known, origin) = match self.experiments.known.get(&key) {
             Some(known) => (known.clone(), None),
-            None => self.strong(before, &other),
+            None => self.strong(before, other),
         };
         self.tried.cut += u64::from(!known.has_met);
         if let (Some(frame), Some(writes), true, true) =
@@ -215,12 +272,12 @@ impl Potential {
         let found = match strong {
             Some(need) => Some((need, Strength::Strong)),
             None if known.strong.is_some() && other.side.is_some() && !other.is_straight() => {
-                self.force(before, &other, &mut known, origin);
+                self.force(before, other, &mut known, origin);
                 self.weak_need(&known, pending)
             }
             None => None,
         };
-        self.experiments.keep(time, known);
+        self.experiments.keep(key, known);
         found
     }
 
@@ -235,8 +292,8 @@ impl Potential {
             return None;
         }
         let is_fixed = side.as_ref().is_some_and(|side| side.is_fixed && members.is_empty());
-        let frame = frame.filter(|_| is_fixed).map(|frame| (address, frame));
-        Some(OtherSide { decision, flow, side, members, frame })
+        let frame = frame.filter(|_| is_fixed).map(|frame| (address, None, frame));
+        Some(OtherSide { decision, target: None, flow, side, members, frame })
     }
 
     /// Finds out what can be written with conditions forced, unless that is known or too much has been tried.
@@ -275,8 +332,14 @@ impl Potential {
     fn strong(&mut self, before: &mut Process, other: &OtherSide) -> (Known, Option<Snapshot>) {
         let time = other.decision.time;
         let mut state = self.state(before, time);
-        let flip = Intervention::At(time, Action::FlipBranch);
-        let mut diversion = Diversion::new(&mut state, &[flip]);
+        let mut diversion = match other.target {
+            None => Diversion::new(&mut state, &[Intervention::At(time, Action::FlipBranch)]),
+            // A jump does nothing but lead there.
+            Some(target) => {
+                state.machine.cpu.rip = target;
+                Diversion::new(&mut state, &[])
+            }
+        };
         // The parts that are asked after this one are made to agree.
         for (member, side) in &other.members {
             let arrival = diversion.run_to(Some(*member), self.bounds.instructions, &mut self.scanner);
@@ -300,7 +363,8 @@ impl Potential {
         let members = other.members.iter();
         let own: BTreeSet<_> = members.filter_map(|(member, _)| flow.block_at(*member)).collect();
         let (side, meeting) = (other.side.as_deref()?, other.meeting());
-        let exploration = Exploration { flow, side, meeting, bounds: self.bounds, most_ways };
+        let is_inside = other.target.is_some();
+        let exploration = Exploration { flow, side, meeting, bounds: self.bounds, most_ways, is_inside };
         let (writes, forced) = exploration.run(origin, own, &mut self.scanner);
         Some((Arc::new(writes), forced))
     }
@@ -325,11 +389,11 @@ impl Potential {
 }
 
 impl Experiments {
-    fn keep(&mut self, time: Time, known: Known) {
+    fn keep(&mut self, key: (Time, Option<u64>), known: Known) {
         let ranges = known.ranges();
         if self.ranges.saturating_add(ranges) <= MOST_RANGES {
             self.ranges += ranges;
-            let before = self.known.insert(time, known);
+            let before = self.known.insert(key, known);
             self.ranges -= before.map_or(0, |before| before.ranges());
         }
     }
@@ -352,6 +416,18 @@ impl Tried {
         self.known += other.known;
         self.forced.add(&other.forced);
     }
+}
+
+/// Where else a jump by a table can lead to before the ways meet, in the order of addresses.
+fn other_targets(flow: &FunctionFlow, decision: &Decision) -> BTreeMap<u64, BlockId> {
+    let cfg = flow.cfg();
+    let block = flow.block_at(decision.address).and_then(|block| cfg.block(block));
+    let Some(Terminator::Switch { targets }) = block.map(|block| &block.terminator) else {
+        return BTreeMap::new();
+    };
+    let meeting = flow.reconvergence(decision.address);
+    let starts = targets.iter().filter_map(|target| Some((cfg.block(*target)?.start, *target)));
+    starts.filter(|(start, _)| *start != decision.went && Some(*start) != meeting).collect()
 }
 
 /// The nearest need of something that was written.

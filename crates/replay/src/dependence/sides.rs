@@ -32,6 +32,16 @@ impl Side {
         let Terminator::Branch { taken, not_taken } = block.terminator else { return None };
         let is_there = |id: &BlockId| cfg.block(*id).is_some_and(|block| block.start == went);
         let target = [taken, not_taken].into_iter().find(|id| !is_there(id))?;
+        Side::beginning_with(program, flow, branch, target)
+    }
+
+    /// The side of a branch or jump that begins with a block.
+    pub fn beginning_with(
+        program: &Program,
+        flow: &FunctionFlow,
+        branch: u64,
+        target: BlockId,
+    ) -> Option<Side> {
         let meeting = flow.reconvergence(branch).and_then(|address| flow.block_at(address));
         Side::from(program, flow, target, meeting)
     }
@@ -105,25 +115,13 @@ impl Side {
 
 /// Whether all that an op may write lies at a fixed place, and whether it cannot fault.
 fn effect(op: &Op) -> (bool, bool) {
+    // What is found by the frame pointer is elsewhere once that has moved.
+    let mut keeps_frame = true;
+    op.writes(|reg| keeps_frame &= reg != Reg::RBP);
     match op {
-        Op::Move { dst, .. }
-        | Op::Binary { dst, .. }
-        | Op::Ternary { dst, .. }
-        | Op::Unary { dst, .. }
-        | Op::ZeroExtend { dst, .. }
-        | Op::SignExtend { dst, .. }
-        | Op::Insert { dst, .. }
-        | Op::Extract { dst, .. }
-        | Op::Lea { dst, .. }
-        | Op::ReadFlags { dst }
-        | Op::Carry { dst }
-        | Op::Test { dst, .. }
-        | Op::IsZero { dst, .. }
-        | Op::Select { dst, .. } => (*dst != Reg::RBP, true),
-        Op::Flags { .. } | Op::Branch { .. } | Op::Rotate { .. } | Op::CompareStrings { .. } => (true, true),
-        Op::LoadExtended { address, .. } => (true, is_fixed(address)),
-        Op::Load { dst, address, .. } | Op::LoadVector { dst, address, .. } => {
-            (*dst != Reg::RBP, is_fixed(address))
+        _ if !keeps_frame => (false, false),
+        Op::Load { address, .. } | Op::LoadVector { address, .. } | Op::LoadExtended { address, .. } => {
+            (true, is_fixed(address))
         }
         Op::Store { address, .. } | Op::StoreVector { address, .. } | Op::StoreExtended { address, .. } => {
             (is_fixed(address), is_fixed(address))
@@ -137,6 +135,8 @@ fn effect(op: &Op) -> (bool, bool) {
         | Op::Syscall
         | Op::Trap(_)
         | Op::Unsupported => (false, false),
+        // Others compute slots from slots.
+        _ => (true, true),
     }
 }
 

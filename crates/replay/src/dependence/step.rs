@@ -82,16 +82,25 @@ pub trait Watch {
     const WATCHES: bool = true;
     /// Whether steps tell which calls led to their makers.
     const CONTEXTS: bool = false;
+    /// Whether all near users of what was made are told, not only the nearest.
+    const SHARES: bool = false;
     /// Whether a backward pass follows only what is [on the way](Watch::is_on_the_way).
     const CHOOSES: bool = false;
 
     fn step(&mut self, _step: Step) {}
+    /// The instruction at an address has a part in it, also where that is no step; told by backward passes alone.
+    #[inline]
+    fn works(&mut self, _address: u64, _in_scope: bool) {}
     /// The instruction at this time makes something that came from the criterion; told by forward passes alone.
     #[inline]
     fn carried(&mut self, _time: Time) {}
     /// Whether a backward pass follows what was made at this time.
     fn is_on_the_way(&mut self, _time: Time) -> bool {
         true
+    }
+    /// Whether somebody who needs something is near enough to be told, for those who want to know all.
+    fn wants_user(&self, _user: Need) -> bool {
+        false
     }
     /// A chain ends.
     fn end(&mut self, _user: Need, _source: &Source) {}

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::need::Use;
 use super::pending::is_no_dependence;
-use super::slot_set::{SlotSet, plain_slots_of, slot_bit};
+use super::slot_set::{SlotSet, plain_slots_of};
 
 const WHOLE: Bytes = 0xff;
 /// The bytes of sign and exponent in the upper slot of an x87 register.
@@ -85,7 +85,7 @@ pub struct Transfer {
     /// The first and the last of the instructions that made it, unless it was only moved, or is a frame pointer that was set up,
     /// which is no dependence.
     pub makers: Option<(u8, u8)>,
-    /// Some of them made a condition that another chose by.
+    /// Some of them chose by a condition, which is a part of what they did.
     pub chooses: bool,
 }
 
@@ -236,8 +236,6 @@ struct Wanted {
     makes: bool,
     uses: bool,
     sets_frame_pointer: bool,
-    /// Slots that a later instruction chooses by.
-    conditions: SlotSet,
     follows_conditions: bool,
 }
 
@@ -249,7 +247,6 @@ pub fn trace(pieces: &[Piece<'_>], wish: Wish, outcome: u8) -> Transfer {
         makes: false,
         uses: false,
         sets_frame_pointer: false,
-        conditions: 0,
         follows_conditions: wish.follows_conditions(),
     };
     let (pieces, end) = wanted.begin(pieces, wish);
@@ -325,9 +322,6 @@ impl Wanted {
             if piece.is_transit {
                 by_use[Use::Address as usize] = 0;
             }
-            if by_use[Use::Control as usize] != 0 {
-                self.conditions |= slot_bit(reg);
-            }
         }
     }
 
@@ -362,10 +356,8 @@ impl Wanted {
             for (how, bytes) in USES.into_iter().zip(by_use).filter(|(_, bytes)| *bytes != 0) {
                 // An x87 register that changes its place is no step of the program.
                 self.makes |= !op.moves_x87();
-                self.transfer.chooses |= how == Use::Control && self.conditions & slot_bit(slot) != 0;
                 self.made_by(op, slot, bytes, how, place, chose);
             }
-            self.conditions &= !slot_bit(slot);
         }
     }
 
@@ -383,6 +375,7 @@ impl Wanted {
                 let bytes = bytes & low(*size);
                 self.slot(if chose { *yes } else { *no }, bytes, how);
                 if bytes != 0 && self.follows_conditions {
+                    self.transfer.chooses = true;
                     self.slot(*condition, 1, Use::Control);
                 }
             }
@@ -470,8 +463,10 @@ mod tests {
             let mut transfer = trace(&[piece(&ops, &[0], 0)], wish, outcome);
             transfer.slots.sort_by_key(|(_, _, how)| *how);
             assert_eq!(*transfer.slots, [(side, WHOLE, Use::Value), (condition, 1, Use::Control)]);
+            assert!(transfer.chooses, "also where the condition comes from elsewhere");
             let data = trace(&[piece(&ops, &[0], 0)], of_rax(WHOLE), outcome);
             assert_eq!(*data.slots, [(side, WHOLE, Use::Value)]);
+            assert!(!data.chooses);
         }
     }
 

@@ -282,6 +282,7 @@ impl Seen {
             Some(_) => cells_of(program, &value),
             None => operand_cells(program, &state, &frame, expression),
         };
+        let value = super::fresh::without_fill(value, &state);
         Ok(Seen { value: super::describe::value_text(&value), cells })
     }
 }

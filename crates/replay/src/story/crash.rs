@@ -52,7 +52,7 @@ fn statement_at(recording: &mut Recording, code: &mut Code<'_>, time: Time) -> O
     let process = recording.at(time);
     let state = State::of(&process.machine);
     let frames = code.program().backtrace_of(&state, MOST_FRAMES).frames;
-    let found = frames.iter().map(|frame| code.statement_at(frame.lookup)).find(|stmt| *stmt != StmtId::NONE);
+    let found = frames.iter().map(|frame| code.statement_of_frame(frame)).find(|stmt| *stmt != StmtId::NONE);
     found.and_then(|stmt| code.statement(stmt).cloned())
 }
 

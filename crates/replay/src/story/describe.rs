@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use program::{Expression, Frame, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue};
 
-use super::Known;
 use super::mentions::Mention;
+use super::{Known, fresh};
 use crate::dependence::{Code, StmtId};
 
 /// So many frames are looked at for the one that is told about.
@@ -40,7 +40,7 @@ impl<'a> View<'a> {
     pub fn new<'p: 'a>(state: &'a State<'a>, code: &mut Code<'p>) -> View<'a> {
         let program = code.program();
         let frames = program.backtrace_of(state, MOST_FRAMES).frames;
-        let statements: Vec<StmtId> = frames.iter().map(|frame| code.statement_at(frame.lookup)).collect();
+        let statements: Vec<StmtId> = frames.iter().map(|frame| code.statement_of_frame(frame)).collect();
         let at = statements.iter().position(|found| *found != StmtId::NONE).unwrap_or(0);
         View { program, state, frames, statements, at, names: OnceCell::new() }
     }
@@ -61,7 +61,8 @@ impl<'a> View<'a> {
     }
 
     pub fn evaluate(&self, text: &str) -> Option<TypedValue> {
-        Expression::parse(text).ok()?.evaluate(self.program, self.state, self.frame()?).ok()
+        let value = Expression::parse(text).ok()?.evaluate(self.program, self.state, self.frame()?).ok()?;
+        Some(fresh::without_fill(value, self.state))
     }
 
     pub fn see(&self, mention: &Mention) -> Option<Seen> {

@@ -153,6 +153,12 @@ impl Gathered {
 }
 
 impl Watch for Gathered {
+    const SHARES: bool = true;
+
+    fn wants_user(&self, user: Need) -> bool {
+        user.distance() < self.depth
+    }
+
     fn step(&mut self, step: Step) {
         let Some(user) = self.places.get(&step.user).copied() else { return };
         let Some(to) = self.enter(&step) else {

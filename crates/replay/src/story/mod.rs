@@ -10,11 +10,14 @@ mod begin;
 mod crash;
 mod describe;
 mod edges;
+mod fresh;
 mod gather;
 mod mentions;
 mod origins;
 mod overflow;
+mod overread;
 mod parameters;
+mod suspect;
 mod tell;
 mod truth;
 mod web;
@@ -41,6 +44,8 @@ pub struct Story {
     pub left_out: usize,
     /// How many steps back the furthest of them is.
     pub deepest: usize,
+    /// Most of it happened in trusted code that has debug information: a pattern that brings that code into scope.
+    pub suspect: Option<String>,
     /// What the statements have to do with it, in all.
     pub slice: Slice,
 }

@@ -86,6 +86,24 @@ impl Beginning {
         (self.arguments.get(index).cloned(), self.arguments.len())
     }
 
+    /// Where the text of an argument or an environment variable is.
+    pub fn range_of(&self, origin: &Origin) -> Option<Range<u64>> {
+        match origin {
+            Origin::Argument { index, .. } => self.arguments.get(*index).cloned(),
+            Origin::Environment { name } => {
+                let is_it = |range: &&Range<u64>| self.variable(range) == *name;
+                self.environment.iter().find(is_it).cloned()
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of an environment variable.
+    fn variable(&self, range: &Range<u64>) -> String {
+        let text = self.text(range);
+        text.split('=').next().unwrap_or(&text).to_owned()
+    }
+
     pub fn text(&self, range: &Range<u64>) -> String {
         let mut bytes = vec![0; range.end.saturating_sub(range.start).min(LONGEST_QUOTE) as usize];
         let read = self.process.machine.memory.peek(range.start, &mut bytes);
@@ -161,9 +179,7 @@ impl Beginning {
             return Some(Origin::Argument { index, text });
         }
         let variable = self.environment.iter().find(holds)?;
-        let text = self.text(variable);
-        let name = text.split('=').next().unwrap_or(&text).to_owned();
-        Some(Origin::Environment { name })
+        Some(Origin::Environment { name: self.variable(variable) })
     }
 
     /// Whether it may belong to a variable that nobody initialises.

@@ -9,7 +9,9 @@ use super::describe::View;
 use super::mentions::{called, mentions};
 use super::origins::Beginning;
 use super::web::{CRITERION, Kind, Knot, Web};
-use super::{Asked, Link, Passed, Reference, Repeats, Role, Story, Subject, Told, gather, truth};
+use super::{
+    Asked, Link, Passed, Reference, Repeats, Role, Story, Subject, Told, gather, overread, suspect, truth,
+};
 use crate::Recording;
 use crate::dependence::{Code, Follow, Made, Step, StmtId};
 
@@ -37,7 +39,8 @@ impl Recording {
         let end = steps.next().unwrap_or_else(|| blank(0, 0, Role::Asked));
         let left_out = reached.len().saturating_sub(chosen.len());
         let deepest = reached.values().copied().max().unwrap_or(0);
-        Story { asked, end, steps: steps.collect(), left_out, deepest, slice }
+        let suspect = suspect::pattern(&web, code);
+        Story { asked, end, steps: steps.collect(), left_out, deepest, suspect, slice }
     }
 }
 
@@ -279,18 +282,25 @@ impl Tale<'_> {
         }
     }
 
-    fn name_origins(&self, recording: &mut Recording, code: &Code<'_>, steps: &mut [Told]) {
+    fn name_origins(&self, recording: &mut Recording, code: &mut Code<'_>, steps: &mut [Told]) {
         let by_number: BTreeMap<usize, usize> =
             self.numbers.iter().map(|(knot, number)| (*number, *knot)).collect();
         let beginning = Beginning::of(recording);
         let mut last = recording.at(recording.end());
+        let program = code.program();
         for step in steps {
             let Some(knot) = by_number.get(&step.number).and_then(|knot| self.knot(*knot)) else { continue };
             let mut of = |is_newest: bool| {
                 let ends = knot.ends.iter().filter(|(_, newest)| **newest == is_newest);
-                beginning.origins(ends.map(|(source, _)| source), code.program(), &mut last)
+                beginning.origins(ends.map(|(source, _)| source), program, &mut last)
             };
-            let newest = of(true);
+            let mut newest = of(true);
+            if newest.len() > 1 && overread::reads_by_the_way(step) {
+                let process = recording.at(step.time);
+                let state = State::of(&process.machine);
+                let view = View::new(&state, code);
+                newest = overread::leave_out_neighbours(newest, step, &beginning, &view);
+            }
             if let Some(repeats) = &mut step.repeats {
                 repeats.origins.extend(of(false).difference(&newest).cloned());
             }

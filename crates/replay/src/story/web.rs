@@ -54,6 +54,10 @@ pub(super) struct Web {
     /// The knots of instances; what is old is forgotten, a half at a time.
     recent: HashMap<u32, usize, FxBuildHasher>,
     before: HashMap<u32, usize, FxBuildHasher>,
+    /// How often code in scope had a part in it.
+    pub own_work: u64,
+    /// The same of trusted code, by the address.
+    pub trusted_work: HashMap<u64, u64, FxBuildHasher>,
 }
 
 impl Web {
@@ -63,6 +67,8 @@ impl Web {
             by_place: HashMap::new(),
             recent: [(0, CRITERION)].into_iter().collect(),
             before: HashMap::default(),
+            own_work: 0,
+            trusted_work: HashMap::default(),
         }
     }
 
@@ -125,6 +131,14 @@ impl Watch for Web {
         let thread = user.threads.entry((maker, Kind::of(&step))).or_default();
         if is_newest {
             note(&mut thread.used, step);
+        }
+    }
+
+    fn works(&mut self, address: u64, in_scope: bool) {
+        if in_scope {
+            self.own_work += 1;
+        } else {
+            *self.trusted_work.entry(address).or_default() += 1;
         }
     }
 

@@ -131,6 +131,14 @@ impl Activations {
         around.unnamed.or(around.current)
     }
 
+    /// The statement instance of an instruction that faults. That it may be executed afterwards is not to go back.
+    pub fn visit_tried(&mut self, fact: &Fact, time: Time) -> Option<u32> {
+        let last = self.stack.last()?.last;
+        let found = self.visit(fact, time);
+        self.stack.last_mut()?.last = last;
+        found
+    }
+
     fn visit_in_scope(&mut self, fact: &Fact) -> Option<u32> {
         let top = self.stack.last_mut()?;
         top.went_back |= fact.address <= top.last;
@@ -197,7 +205,8 @@ impl Activations {
         let mut order: Vec<u32> = (1..self.instances.len() as u32).collect();
         order.sort_by_key(|index| {
             let instance = &self.instances[*index as usize];
-            (std::cmp::Reverse(instance.end), instance.depth)
+            // Of two that end together, the later one is that of an instruction that faulted.
+            (std::cmp::Reverse(instance.end), instance.depth, std::cmp::Reverse(*index))
         });
         for (number, index) in (1..).zip(order) {
             self.instances[index as usize].number = number;

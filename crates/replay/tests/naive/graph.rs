@@ -110,11 +110,17 @@ impl Graph {
 
     /// The decision of the instruction that ran at a time.
     pub fn decision_at(&self, time: Time) -> Option<u32> {
-        let instruction = self.instructions.binary_search_by_key(&time, |known| known.time).ok()? as u32;
+        let instruction = self.instruction_at(time)? as u32;
         let start = self.nodes.partition_point(|node| node.instruction < instruction);
         let own = self.nodes[start..].iter().take_while(|node| node.instruction == instruction);
         let place = own.into_iter().position(|node| node.kind == Kind::Decision)?;
         Some((start + place) as u32)
+    }
+
+    /// The number of the instruction that ran at a time. One that was tried then comes after it.
+    pub fn instruction_at(&self, time: Time) -> Option<usize> {
+        let found = self.instructions.partition_point(|known| known.time < time);
+        self.instructions.get(found).filter(|known| known.time == time).map(|_| found)
     }
 
     pub fn node(&self, node: u32) -> &Node {

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linux::fs::Stream;
 use linux::{Place, SystemCall};
-use machine::{Time, Trace};
-use replay::{Cell, Code, Follow, Question, Recording, Source};
+use machine::{Interruption, InterruptionKind, Time, Trace};
+use replay::{Cell, Code, Follow, FunctionId, Question, Recording, Source};
 
 use activations::{Activations, Fact, Function};
 use graph::{Graph, Part};
@@ -71,7 +71,8 @@ impl Naive {
         let (mut trace, mut calls) = (Trace::new(), Vec::new());
         let end = recording.end();
         recording.at(begin).run_followed(end, &mut trace, &mut calls);
-        let (facts, functions) = facts(&trace, code);
+        let (facts, mut functions) = facts(&trace, code);
+        let faults = faults(&trace, code, begin, &mut functions);
         let mut random = Random::new(seed);
         let in_scope: Vec<u64> =
             (0..facts.len() as u64).filter(|at| functions[&facts[*at as usize].function].in_scope).collect();
@@ -84,7 +85,7 @@ impl Naive {
             |time: Time| trace.interruptions().iter().any(|found| found.time.0 == time.0 + 1);
         times.retain(|time| !is_interrupted(*time));
         times.sort_unstable();
-        let mut tracer = Tracer::new(&facts, &functions, &calls, trace.interruptions(), begin, &times);
+        let mut tracer = Tracer::new(&facts, &functions, &calls, &faults, begin, &times);
         recording.at(begin).run(end, &mut tracer);
         let output = recording.last().kernel.output.contents(Stream::Stdout).len() as u64;
         for _ in 0..samples.div_ceil(4).min(output as usize) {
@@ -139,7 +140,7 @@ impl Naive {
     /// The statement instance that ran then, and when it began.
     pub fn instance_at(&self, time: Time) -> Option<(u32, Time)> {
         let whole = |instance: u32| self.activations.whole(instance);
-        let instance = self.graph.instructions[(time.0 - self.begin.0) as usize].instance.map(whole)?;
+        let instance = self.graph.instructions[self.graph.instruction_at(time)?].instance.map(whole)?;
         let mut all = self.graph.instructions.iter();
         let first = all.find(|instruction| instruction.instance.map(whole) == Some(instance))?;
         Some((instance, first.time))
@@ -190,15 +191,7 @@ fn facts(trace: &Trace, code: &mut Code<'_>) -> (Vec<Fact>, BTreeMap<u32, Functi
     let (mut facts, mut functions) = (Vec::new(), BTreeMap::new());
     for pass in trace.forward() {
         let block = code.block(&pass);
-        let known = code.function(block.function);
-        functions.entry(block.function.0).or_insert_with(|| Function {
-            flow: known.flow.clone(),
-            in_scope: known.in_scope,
-            has_frame_pointer: known.has_frame_pointer,
-            is_output: known.is_output,
-            pads: known.pads,
-            allocator: known.allocator,
-        });
+        meet(&mut functions, code, block.function);
         for index in pass.instructions() {
             let known = &block.instructions[index];
             facts.push(Fact {
@@ -211,4 +204,38 @@ fn facts(trace: &Trace, code: &mut Code<'_>) -> (Vec<Fact>, BTreeMap<u32, Functi
         }
     }
     (facts, functions)
+}
+
+/// The same about instructions that faulted, by when and where.
+fn faults(
+    trace: &Trace,
+    code: &mut Code<'_>,
+    begin: Time,
+    functions: &mut BTreeMap<u32, Function>,
+) -> BTreeMap<(Time, u64), Fact> {
+    let is_fault = |found: &&Interruption| {
+        found.time > begin && matches!(found.kind, InterruptionKind::Entered { fault: true, .. })
+    };
+    let mut faults = BTreeMap::new();
+    for fault in trace.interruptions().iter().filter(is_fault) {
+        let (address, function) = (fault.from, code.function_at(fault.from));
+        meet(functions, code, function);
+        let block = functions[&function.0].flow.as_ref().and_then(|flow| flow.block_at(address));
+        let stmt = code.statement_at(address);
+        let fact = Fact { address, stmt, block, function: function.0, is_transit: false };
+        faults.insert((fault.time, address), fact);
+    }
+    faults
+}
+
+fn meet(functions: &mut BTreeMap<u32, Function>, code: &Code<'_>, id: FunctionId) {
+    let known = code.function(id);
+    functions.entry(id.0).or_insert_with(|| Function {
+        flow: known.flow.clone(),
+        in_scope: known.in_scope,
+        has_frame_pointer: known.has_frame_pointer,
+        is_output: known.is_output,
+        pads: known.pads,
+        allocator: known.allocator,
+    });
 }

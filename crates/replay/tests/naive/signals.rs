@@ -1,4 +1,5 @@
-//! Signal handlers that are entered and left. What the kernel makes then belongs to the instruction that ran before.
+//! Signal handlers that are entered and left. What the kernel makes then belongs to the instruction that faulted, or else to the one
+//! that ran before.
 
 use lift::Reg;
 use machine::{Interruption, InterruptionKind};

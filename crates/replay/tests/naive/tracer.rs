@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lift::{Address, Bytes, Op, Reg, Value, low};
 use linux::{Place, SERVED, SystemCall};
-use machine::{Cpu, Interruption, InterruptionKind, Observer, Time};
+use machine::{Cpu, Interruption, Observer, Time};
 use program::BlockId;
 use replay::{Cell, Question, Source, StmtId, Use};
 
@@ -22,8 +22,10 @@ pub struct Tracer<'a> {
     facts: &'a [Fact],
     functions: &'a BTreeMap<u32, Function>,
     calls: BTreeMap<Time, &'a SystemCall>,
-    /// Instructions that could not be executed, by when: something else ran then.
-    faults: BTreeMap<Time, u64>,
+    /// Instructions that could not be executed, by when and where: something else ran then.
+    faults: &'a BTreeMap<(Time, u64), Fact>,
+    /// The last of them that was met.
+    tried: Option<(Time, u64)>,
     begin: Time,
     /// Times whose instructions' results are asked about.
     samples: &'a [Time],
@@ -72,7 +74,7 @@ impl<'a> Tracer<'a> {
         facts: &'a [Fact],
         functions: &'a BTreeMap<u32, Function>,
         calls: &'a [SystemCall],
-        interruptions: &[Interruption],
+        faults: &'a BTreeMap<(Time, u64), Fact>,
         begin: Time,
         samples: &'a [Time],
     ) -> Tracer<'a> {
@@ -82,11 +84,8 @@ impl<'a> Tracer<'a> {
             facts,
             functions,
             calls: calls.iter().map(|call| (call.time, call)).collect(),
-            faults: interruptions
-                .iter()
-                .filter(|found| matches!(found.kind, InterruptionKind::Entered { fault: true, .. }))
-                .map(|found| (found.time, found.from))
-                .collect(),
+            faults,
+            tried: None,
             begin,
             samples,
             questions: Vec::new(),
@@ -180,6 +179,18 @@ impl<'a> Tracer<'a> {
         self.irregular += u64::from(!found);
         self.activations.returned(time);
         self.came_by = Came::ByReturn;
+    }
+
+    /// An instruction is about to fault, so that it never ran. What comes of that is its doing, at the time before.
+    fn tries(&mut self, fact: &Fact, time: Time, stack_pointer: u64) {
+        let time = Time(time.0 - 1);
+        self.transfer(fact, stack_pointer);
+        let parent = self.activations.arrive(fact);
+        let function = &self.functions[&fact.function];
+        self.has_frame_pointer = function.has_frame_pointer;
+        let in_scope = function.in_scope;
+        let instance = self.activations.visit_tried(fact, time);
+        self.graph.instructions.push(Instruction { time, instance, in_scope, is_transit: false, parent });
     }
 
     /// Asks about what the last instruction made.
@@ -416,13 +427,14 @@ impl Observer for Tracer<'_> {
 
     fn instruction(&mut self, time: Time, address: u64, _: &[Op], cpu: &Cpu) {
         self.now = None;
+        let here = (time, address);
+        if let Some(fact) = self.faults.get(&here).filter(|_| self.tried != Some(here)) {
+            self.tried = Some(here);
+            return self.tries(fact, time, cpu.get(Reg::RSP));
+        }
         let Some(fact) = time.0.checked_sub(self.begin.0).and_then(|at| self.facts.get(at as usize)) else {
             return;
         };
-        if self.faults.get(&time) == Some(&address) {
-            self.faults.remove(&time);
-            return;
-        }
         assert_eq!(address, fact.address, "trace and observer agree");
         self.transfer(fact, cpu.get(Reg::RSP));
         let parent = self.activations.arrive(fact);

@@ -93,11 +93,40 @@ static int rounds(void)
     return result + sum;
 }
 
+static int cases(void)
+{
+    int result = 1;
+    switch (count + 3) {
+    case 0: other = 1; break;
+    case 1: other = 3; break;
+    case 2: other = 5; break;
+    case 3: other = 9; break;
+    case 4: result = 2; break;
+    case 5: other = 4; break;
+    }
+    return result;
+}
+
+static int inside(void)
+{
+    int result = 1;
+    switch (count + 3) {
+    case 0: other = 1; break;
+    case 1: other = 3; break;
+    case 2: other = 5; break;
+    case 3: other = 9; break;
+    case 4: if (inner) result = 2; break;
+    case 5: other = 4; break;
+    }
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; int (*run)(void); } ways[] = {
         { "nested", nested }, { "wild", wild }, { "loud", loud }, { "slow", slow },
         { "loop", loop }, { "table", table }, { "rounds", rounds },
+        { "cases", cases }, { "inside", inside },
     };
     for (int i = 0; i < sizeof ways / sizeof ways[0]; i++)
         if (strcmp(argv[1], ways[i].name) == 0)

@@ -8,5 +8,6 @@ int main(int argc, char **argv)
     int value = atoi(argv[2]);
     const char *name = argv[3];
     printf("%*d|%*s\n", width, value, -width, name);
+    printf("%.*d\n", width, value);
     return 0;
 }

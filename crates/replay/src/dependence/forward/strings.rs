@@ -2,8 +2,9 @@
 
 use lift::{Bytes, Helper, Op, Reg, Repeat, StringKind};
 
+use super::super::helpers::Doing;
 use super::super::need::{Need, Use};
-use super::super::ops::{SAVED_VECTORS, Span, half, x87_bytes};
+use super::super::ops::Span;
 use super::super::step::{Made, Watch};
 use super::Forward;
 
@@ -182,16 +183,31 @@ impl<W: Watch> Forward<'_, '_, W> {
     }
 
     fn helper(&mut self, helper: Helper, at: u64) {
-        match helper {
-            Helper::Fxsave => self.save_vectors(at),
-            Helper::Fxrstor => self.restore_vectors(at),
-            Helper::Fnstenv => self.save_x87(at, false),
-            Helper::Fnsave => self.save_x87(at, true),
-            Helper::Fldenv => self.restore_x87(at, false),
-            Helper::Frstor => self.restore_x87(at, true),
-            Helper::Fninit => {}
-            Helper::Cpuid | Helper::Rdtsc | Helper::Rdtscp | Helper::Xgetbv => {
-                let effects = helper.effects();
+        match Doing::of(helper) {
+            Doing::Saves(bytes) => {
+                for (offset, slot, byte) in bytes {
+                    let (address, mut need) = (at.wrapping_add(offset), None);
+                    self.carried.take_memory(address);
+                    self.carried.look_at_slot(slot, 1 << byte, |found| need = Some(found));
+                    if let Some(need) = need {
+                        self.watch.carried(self.now.time);
+                        self.carry(address, need);
+                    }
+                }
+            }
+            Doing::Restores(bytes) => {
+                for (offset, slot, byte) in bytes {
+                    let taken = self.carried.take_slot(slot);
+                    for (bytes, need) in taken.iter() {
+                        self.carried.need_slot(slot, bytes & !(1 << byte), need);
+                    }
+                    if let Some(need) = self.carried.need_of_memory(at.wrapping_add(offset)) {
+                        self.watch.carried(self.now.time);
+                        self.carried.need_slot(slot, 1 << byte, need);
+                    }
+                }
+            }
+            Doing::Computes(effects) => {
                 let mut need = self.now.anyway;
                 effects.reads.iter().for_each(|reg| self.use_slot(&mut need, *reg, WHOLE, Use::Value));
                 for reg in effects.writes {
@@ -199,62 +215,7 @@ impl<W: Watch> Forward<'_, '_, W> {
                     self.make_slot(reg, WHOLE, need);
                 }
             }
-        }
-    }
-
-    /// Copies of the vector registers: the loader makes them around its own work.
-    fn save_vectors(&mut self, at: u64) {
-        let start = at.wrapping_add(SAVED_VECTORS.start);
-        let length = SAVED_VECTORS.end - SAVED_VECTORS.start;
-        self.carried.forget(linux::Place::Memory(start), length);
-        for offset in 0..length {
-            let mut need = None;
-            self.carried.look_at_slot(half(offset), 1 << (offset % 8), |found| need = Some(found));
-            if let Some(need) = need {
-                self.watch.carried(self.now.time);
-                self.carry(start.wrapping_add(offset), need);
-            }
-        }
-    }
-
-    fn restore_vectors(&mut self, at: u64) {
-        let start = at.wrapping_add(SAVED_VECTORS.start);
-        let length = SAVED_VECTORS.end - SAVED_VECTORS.start;
-        for offset in 0..length {
-            let reg = half(offset);
-            if offset % 8 == 0 {
-                self.carried.take_slot(reg);
-            }
-            if let Some(need) = self.carried.need_of_memory(start.wrapping_add(offset)) {
-                self.watch.carried(self.now.time);
-                self.carried.need_slot(reg, 1 << (offset % 8), need);
-            }
-        }
-    }
-
-    /// Copies of the x87 state, by those who change how it rounds.
-    fn save_x87(&mut self, at: u64, with_registers: bool) {
-        for (offset, slot, byte) in x87_bytes(with_registers) {
-            let (address, mut need) = (at.wrapping_add(offset), None);
-            self.carried.take_memory(address);
-            self.carried.look_at_slot(slot, 1 << byte, |found| need = Some(found));
-            if let Some(need) = need {
-                self.watch.carried(self.now.time);
-                self.carry(address, need);
-            }
-        }
-    }
-
-    fn restore_x87(&mut self, at: u64, with_registers: bool) {
-        for (offset, slot, byte) in x87_bytes(with_registers) {
-            let taken = self.carried.take_slot(slot);
-            for (bytes, need) in taken.iter() {
-                self.carried.need_slot(slot, bytes & !(1 << byte), need);
-            }
-            if let Some(need) = self.carried.need_of_memory(at.wrapping_add(offset)) {
-                self.watch.carried(self.now.time);
-                self.carried.need_slot(slot, 1 << byte, need);
-            }
+            Doing::Nothing => {}
         }
     }
 }
