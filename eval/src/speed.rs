@@ -123,6 +123,7 @@ fn workloads(divisor: usize) -> Result<Vec<Workload>> {
     let text = place::text("text", 6_000_000 / divisor)?;
     let lines = place::text("lines", 10_000_000 / divisor)?;
     let small = place::text("small", 3_000_000 / divisor)?;
+    let smaller = place::text("smaller", 600_000 / divisor)?;
     let ledger = place::compile("ledger")?;
     let words = |words: &[&str], file: &Path| {
         words.iter().map(OsString::from).chain([file.into()]).collect::<Vec<OsString>>()
@@ -135,5 +136,26 @@ fn workloads(divisor: usize) -> Result<Vec<Workload>> {
             name: "ledger (gcc -O0)",
             command: vec![ledger.into(), (16 / divisor.min(16)).to_string().into()],
         },
+        Workload { name: "sqlite3", command: sqlite(60_000 / divisor) },
+        Workload { name: "lua5.4", command: script(&["lua5.4"], "words.lua", 60_000 / divisor) },
+        // By its path, since a python3 of another make may come first.
+        Workload {
+            name: "python3",
+            command: script(&["/usr/bin/python3", "-I"], "records.py", 6_000 / divisor),
+        },
+        Workload { name: "xz", command: words(&["xz", "--threads=1", "-c"], &smaller) },
     ])
+}
+
+/// A script of eval/programs that is told how much to do.
+fn script(interpreter: &[&str], name: &str, size: usize) -> Vec<OsString> {
+    let words = interpreter.iter().map(OsString::from);
+    words.chain([place::program(name).into(), size.to_string().into()]).collect()
+}
+
+/// Queries, in memory, on a database that they make themselves.
+fn sqlite(orders: usize) -> Vec<OsString> {
+    let read = format!(".read '{}'", place::program("orders.sql").display());
+    let size = format!("CREATE TABLE size AS SELECT {orders} AS orders");
+    ["sqlite3", ":memory:", &size, &read].map(OsString::from).into()
 }
