@@ -11,7 +11,7 @@ use crate::{debug_info, memory, place, recordings, snapshots};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// How often each command is run; the median counts
+    /// How often each command is run; of speeds the least time counts, else the median
     #[arg(long, default_value_t = 5)]
     pub rounds: usize,
     /// Compare processor times instead of wall times: for a machine that has other things to do
@@ -20,6 +20,9 @@ pub struct Options {
     /// Smaller inputs and one round: to see that it works, not to measure
     #[arg(long)]
     pub quick: bool,
+    /// Only the table of speeds
+    #[arg(long)]
+    pub speed: bool,
 }
 
 pub fn run(options: &Options) -> Result<()> {
@@ -35,6 +38,9 @@ pub fn run(options: &Options) -> Result<()> {
         processor()
     );
     println!("{}", speed::table(&whydunit, rounds, divisor, clock)?);
+    if options.speed {
+        return Ok(());
+    }
     println!("{}", memory::table(&whydunit, divisor)?);
     println!("{}", snapshots::table()?);
     println!("{}", recordings::table(rounds, divisor)?);

@@ -27,10 +27,15 @@ pub fn whydunit() -> Result<PathBuf> {
     Ok(target().join("release/whydunit"))
 }
 
+/// One of eval/programs.
+pub fn program(name: &str) -> PathBuf {
+    root().join("eval/programs").join(name)
+}
+
 /// Compiles one of eval/programs as a user would who wants to debug it: gcc -g -O0.
 pub fn compile(name: &str) -> Result<PathBuf> {
     let executable = scratch()?.join(name);
-    let source = root().join("eval/programs").join(format!("{name}.c"));
+    let source = program(&format!("{name}.c"));
     let status = Command::new("gcc")
         .args(["-g", "-O0", "-o"])
         .arg(&executable)

@@ -1,6 +1,7 @@
 //! Speed: the same commands natively, under valgrind without a tool, under memcheck, and under whydunit.
 //!
-//! The peers are run in turn within each round, so that what disturbs the machine disturbs them alike. A tool's start-up (the time of `true`
+//! The peers are run in turn within each round, so that what disturbs the machine disturbs them alike, and the least time of each counts, since what
+//! disturbs only ever adds. A tool's start-up (the time of `true`
 //! under it) is taken off before ratios are made, since it says nothing about speed.
 
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::measure::{self, Cost, median};
+use crate::measure::{self, Cost};
 use crate::place;
 
 /// Which time counts.
@@ -49,8 +50,8 @@ struct Workload {
     command: Vec<OsString>,
 }
 
-/// The medians of one workload (or of start-up), by peer in the order of [`PEERS`].
-struct Medians {
+/// The least times of one workload (or of start-up), by peer in the order of [`PEERS`].
+struct Least {
     time: Vec<Duration>,
     instructions: u64,
 }
@@ -62,13 +63,13 @@ pub fn table(whydunit: &Path, rounds: usize, divisor: usize, clock: Clock) -> Re
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for workload in workloads(divisor)? {
-        let medians = measure_all(&workload.command, whydunit, rounds, clock)
+        let least = measure_all(&workload.command, whydunit, rounds, clock)
             .with_context(|| format!("while measuring {}", workload.name))?;
-        text.push_str(&row(&workload, &medians, &start_up));
+        text.push_str(&row(&workload, &least, &start_up));
     }
     let _ = writeln!(
         text,
-        "\nMedians of {rounds}, {clock:?} time, peers interleaved. native: seconds; peers: × native, net of start-up ({}).",
+        "\nThe least of {rounds}, {clock:?} time, peers interleaved. native: seconds; peers: × native, net of start-up ({}).",
         PEERS
             .iter()
             .zip(&start_up.time)
@@ -79,8 +80,8 @@ pub fn table(whydunit: &Path, rounds: usize, divisor: usize, clock: Clock) -> Re
     Ok(text)
 }
 
-fn row(workload: &Workload, medians: &Medians, start_up: &Medians) -> String {
-    let net: Vec<f64> = medians
+fn row(workload: &Workload, least: &Least, start_up: &Least) -> String {
+    let net: Vec<f64> = least
         .time
         .iter()
         .zip(&start_up.time)
@@ -94,17 +95,17 @@ fn row(workload: &Workload, medians: &Medians, start_up: &Medians) -> String {
     format!(
         "| {} | {:.2} G | {native:.3} | {:.1} | {:.1} | {:.1} | {:.2} | {:.2} | {:.0} |\n",
         workload.name,
-        medians.instructions as f64 / 1e9,
+        least.instructions as f64 / 1e9,
         none / native,
         memcheck / native,
         ours / native,
         ours / none,
         ours / memcheck,
-        medians.instructions as f64 / ours / 1e6,
+        least.instructions as f64 / ours / 1e6,
     )
 }
 
-fn measure_all(command: &[OsString], whydunit: &Path, rounds: usize, clock: Clock) -> Result<Medians> {
+fn measure_all(command: &[OsString], whydunit: &Path, rounds: usize, clock: Clock) -> Result<Least> {
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); PEERS.len()];
     for _ in 0..rounds {
         for (peer, costs) in PEERS.iter().zip(&mut costs) {
@@ -112,17 +113,18 @@ fn measure_all(command: &[OsString], whydunit: &Path, rounds: usize, clock: Cloc
         }
     }
     let of = |cost: &Cost| if clock == Clock::Wall { cost.wall } else { cost.processor };
-    let time = costs.iter().filter_map(|costs| median(&costs.iter().map(of).collect::<Vec<_>>())).collect();
+    let time = costs.iter().filter_map(|costs| costs.iter().map(of).min()).collect();
     let last = costs.last().and_then(|costs| costs.last()).context("at least one round")?;
     let instructions =
         last.statistic("instructions").context("whydunit's --stats does not tell the instructions")?;
-    Ok(Medians { time, instructions })
+    Ok(Least { time, instructions })
 }
 
 fn workloads(divisor: usize) -> Result<Vec<Workload>> {
     let text = place::text("text", 6_000_000 / divisor)?;
     let lines = place::text("lines", 10_000_000 / divisor)?;
     let small = place::text("small", 3_000_000 / divisor)?;
+    let smaller = place::text("smaller", 600_000 / divisor)?;
     let ledger = place::compile("ledger")?;
     let words = |words: &[&str], file: &Path| {
         words.iter().map(OsString::from).chain([file.into()]).collect::<Vec<OsString>>()
@@ -135,5 +137,26 @@ fn workloads(divisor: usize) -> Result<Vec<Workload>> {
             name: "ledger (gcc -O0)",
             command: vec![ledger.into(), (16 / divisor.min(16)).to_string().into()],
         },
+        Workload { name: "sqlite3", command: sqlite(60_000 / divisor) },
+        Workload { name: "lua5.4", command: script(&["lua5.4"], "words.lua", 60_000 / divisor) },
+        // By its path, since a python3 of another make may come first.
+        Workload {
+            name: "python3",
+            command: script(&["/usr/bin/python3", "-I"], "records.py", 6_000 / divisor),
+        },
+        Workload { name: "xz", command: words(&["xz", "--threads=1", "-c"], &smaller) },
     ])
+}
+
+/// A script of eval/programs that is told how much to do.
+fn script(interpreter: &[&str], name: &str, size: usize) -> Vec<OsString> {
+    let words = interpreter.iter().map(OsString::from);
+    words.chain([place::program(name).into(), size.to_string().into()]).collect()
+}
+
+/// Queries, in memory, on a database that they make themselves.
+fn sqlite(orders: usize) -> Vec<OsString> {
+    let read = format!(".read '{}'", place::program("orders.sql").display());
+    let size = format!("CREATE TABLE size AS SELECT {orders} AS orders");
+    ["sqlite3", ":memory:", &size, &read].map(OsString::from).into()
 }

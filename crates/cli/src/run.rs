@@ -69,7 +69,12 @@ fn tell_heap(process: &Process, exit: &Exit, leaks: bool, past: &mut Rerun) {
     }
     if leaks && matches!(exit, Exit::Exited(_)) {
         let text = match heap.is_checked() && heap.serves_anything() {
-            true => fault_report::leaks(process, &view::program_of(process), past),
+            true => {
+                // What functions left on the stack that have returned must not pass for what those have there that end the program.
+                let called = heap.exit_called();
+                let clean = called.and_then(|time| past.end_without_dead_stack(time, process.machine.time));
+                fault_report::leaks(clean.as_ref().unwrap_or(process), &view::program_of(process), past)
+            }
             false => "whydunit: what was not freed is not known, since the heap is not checked\n".to_owned(),
         };
         streams::tell(&text);

@@ -14,6 +14,7 @@ use crate::intervention::Edit;
 use crate::trace;
 use crate::{Memory, PAGE_SIZE};
 use lift::{Decoded, MAX_INSTRUCTION, Op, Trap};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -99,7 +100,7 @@ pub type Edits = HashMap<u64, Edit>;
 
 #[derive(Default)]
 pub struct CodeSpace {
-    blocks: RwLock<HashMap<u64, Box<Block>>>,
+    blocks: RwLock<FxHashMap<u64, Box<Block>>>,
     /// Bytes that the blocks take.
     size: AtomicUsize,
     /// Non-empty only in the private space of a diversion.

@@ -228,9 +228,8 @@ impl Blocks {
 
     /// Puts a block at the end of the queue, and makes those at its beginning good for use again.
     fn put_away(&mut self, number: u32) {
-        match self.get(self.newest) {
-            Some(newest) => self.set(self.newest, Block { next: number, ..newest }),
-            None => self.oldest = number,
+        if !self.set_next(self.newest, number) {
+            self.oldest = number;
         }
         self.newest = number;
         self.quarantined += self.get(number).map_or(0, weight);
@@ -244,8 +243,14 @@ impl Blocks {
                 _ => &mut self.spare,
             };
             let next = std::mem::replace(list, number);
-            self.set(number, Block { next, ..block });
+            self.set_next(number, next);
         }
+    }
+
+    /// What comes after a block in its list. Lists follow from when blocks were freed, so they need no digest.
+    fn set_next(&mut self, number: u32, next: u32) -> bool {
+        let block = self.table.get_mut(number as usize);
+        block.map(|block| block.next = next).is_some()
     }
 
     /// A span of a class: its number, where it is, and whether it was in use before.
@@ -304,9 +309,9 @@ impl Blocks {
     }
 
     fn set(&mut self, number: u32, block: Block) {
-        if let Some(old) = self.get(number) {
-            self.digest ^= digest(number, &old);
-            self.table.set_mut(number as usize, block);
+        if let Some(place) = self.table.get_mut(number as usize) {
+            self.digest ^= digest(number, place);
+            *place = block;
         } else {
             self.table.push_back_mut(block);
         }
@@ -341,9 +346,13 @@ fn region(start: u64, end: u64, backing: Backing) -> Region {
 }
 
 fn digest(number: u32, block: &Block) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    (number, block).hash(&mut hasher);
-    hasher.finish()
+    let Block { address, size, kind, state, allocated, freed, span, next: _ } = *block;
+    let kinds = u64::from(number) << 16 | (kind as u64) << 8 | state as u64;
+    let words = [kinds, address, size, allocated.0, freed.0, span.0, span.1];
+    words.into_iter().fold(0, |digest: u64, word| {
+        let mixed = (digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    })
 }
 
 /// What a block counts in the queue.

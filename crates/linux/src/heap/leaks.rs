@@ -1,11 +1,13 @@
 //! Blocks that nothing leads to any more.
 //!
 //! As memcheck sees it: what registers and the memory outside of the heap point to is reachable, and so is what reachable blocks point
-//! to. A pointer to the inside of a block is not as good as one to its start. Of what is not reachable, blocks that others of them lead
+//! to. A pointer to the inside of a block is not as good as one to its start, but for those that C++ makes (`heuristics`). Of what is not reachable, blocks that others of them lead
 //! to are lost indirectly: who frees those can free these.
 
 use lift::Reg;
 use machine::PAGE_SIZE;
+
+mod heuristics;
 
 use super::{Block, HEAP};
 use crate::process::Process;
@@ -51,6 +53,22 @@ impl Process {
                 (*block, leak)
             })
             .collect()
+    }
+}
+
+impl Process {
+    /// Overwrites the stack below the stack pointer with zeros. At the entry of a function that belongs to nobody, and what the function
+    /// and those that it calls find there is no pointer any more that another has left behind.
+    pub fn clear_dead_stack(&mut self) {
+        let machine = &mut self.machine;
+        let top = machine.cpu.get(Reg::RSP);
+        let Some(start) = machine.memory.region_at(top).map(|region| region.start) else { return };
+        let pages: Vec<u64> = machine.memory.written_pages_in(start, top).collect();
+        for page in pages {
+            let length = (top - page).min(PAGE_SIZE) as usize;
+            // The page is mapped and present, so that this cannot fail.
+            let _ = machine.memory.poke(page, &[0; PAGE_SIZE as usize][..length]);
+        }
     }
 }
 
@@ -123,7 +141,13 @@ impl Search<'_> {
     /// Follows a word that may be a pointer.
     fn follow(&mut self, word: u64, way: Way) {
         let Some((index, leads_to_start)) = self.block_at(word) else { return };
-        let found = if leads_to_start { way } else { way.min(Way::Inside) };
+        let (Some(block), Some(&known)) = (self.blocks.get(index), self.ways.get(index)) else { return };
+        if known >= way {
+            return;
+        }
+        let memory = &self.process.machine.memory;
+        let is_good = leads_to_start || heuristics::is_as_good_as_start(memory, block, word);
+        let found = if is_good { way } else { way.min(Way::Inside) };
         if let Some(known) = self.ways.get_mut(index)
             && *known < found
         {

@@ -73,6 +73,8 @@ pub struct CheckedHeap {
     refused_size: Option<u64>,
     /// What was done wrong with a block, when that has ended the process.
     misuse: Option<Misuse>,
+    /// When `exit` was last called.
+    exit_called: Option<Time>,
     /// The access that a function could not make on the program's behalf, when that has ended the process.
     refused_write: Option<AccessFault>,
 }
@@ -90,6 +92,7 @@ impl CheckedHeap {
             mismatches: Arc::default(),
             refused_size: None,
             misuse: None,
+            exit_called: None,
             refused_write: None,
         }
     }
@@ -119,6 +122,11 @@ impl CheckedHeap {
 
     pub fn misuse(&self) -> Option<&Misuse> {
         self.misuse.as_ref()
+    }
+
+    /// When the program last called `exit`, or returned from main.
+    pub fn exit_called(&self) -> Option<Time> {
+        self.exit_called
     }
 
     /// The last request that there was no memory for because of the limit, once.

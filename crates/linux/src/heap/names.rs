@@ -46,6 +46,8 @@ pub enum Role {
     Serve(Function),
     /// It says where a function is whose contract this is.
     Resolver(Check),
+    /// The program comes to its end.
+    Exit,
 }
 
 /// What a symbol says.
@@ -60,6 +62,7 @@ pub enum Named {
     Contract(Check),
     ErrnoLocation,
     ThrowBadAlloc,
+    Exit,
     /// The C++ runtime is in this object.
     CppRuntime,
     /// The program has chosen an allocator of its own in Rust.
@@ -84,6 +87,7 @@ pub fn meaning(name: &[u8]) -> Option<Named> {
         "pvalloc" | "__libc_pvalloc" => plain(Function::Pvalloc),
         "malloc_usable_size" => plain(Function::UsableSize),
         "__errno_location" => Some(Named::ErrnoLocation),
+        "exit" => Some(Named::Exit),
         "_ZSt17__throw_bad_allocv" => Some(Named::ThrowBadAlloc),
         "__cxa_begin_catch" => Some(Named::CppRuntime),
         "_rtld_global" => Some(Named::Loader),

@@ -60,6 +60,10 @@ impl CheckedHeap {
                     hooks.push(self.serve(address, function));
                 }
                 Named::Rust(function) if !own_rust => hooks.push(self.serve(address, function)),
+                Named::Exit if !local => {
+                    self.add_role(address, Role::Exit);
+                    hooks.push((address, Hook::Pause));
+                }
                 Named::Contract(check) if indirect => {
                     self.add_role(address, Role::Resolver(check));
                     hooks.push((address, Hook::Pause));

@@ -74,6 +74,11 @@ impl CheckedHeap {
                 }
                 Ok(None)
             }
+            Some(Role::Exit) => {
+                self.exit_called = Some(machine.time);
+                machine.pass_hook();
+                Ok(None)
+            }
             None => {
                 machine.pass_hook();
                 Ok(None)

@@ -123,7 +123,7 @@ pub enum Exit {
     Bail(*const Code),
 }
 
-const JUMP_ENTRIES: usize = 1024;
+const JUMP_ENTRIES: usize = 2048;
 
 /// A direct-mapped cache from addresses to blocks, for indirect jumps and returns.
 pub struct JumpCache {
@@ -173,7 +173,7 @@ impl JumpCache {
 
     #[inline(always)]
     fn index(address: u64) -> usize {
-        (address ^ address >> 10) as usize % JUMP_ENTRIES
+        (address ^ address >> 11) as usize % JUMP_ENTRIES
     }
 }
 

@@ -146,12 +146,20 @@ impl Memory {
 
     /// Makes the page of `address` known to loads, as far as the guest may read there, if it may read so many bytes, which
     /// lie in one page.
+    #[inline]
     pub fn know_readable(&mut self, address: u64, bytes: u64) -> Result<(), AccessFault> {
+        if self.read_tlb.refit(address, bytes).is_some() {
+            return Ok(());
+        }
         self.readable(address, bytes as usize).map(|_| ())
     }
 
     /// The same for stores.
+    #[inline]
     pub fn know_writable(&mut self, address: u64, bytes: u64) -> Result<(), AccessFault> {
+        if self.write_tlb.refit(address, bytes).is_some() {
+            return Ok(());
+        }
         self.writable(Writer::Guest, address, bytes as usize).map(|_| ())
     }
 
@@ -245,7 +253,13 @@ impl Memory {
 
     /// Where the bytes at `address`, which lie in one page, can be read.
     fn readable(&mut self, address: u64, length: usize) -> Result<*const u8, AccessFault> {
-        if let Some(host) = self.read_tlb.hit(address, length as u64) {
+        let (tlb, size) = (&mut self.read_tlb, length as u64);
+        if let Some(host) = tlb.hit(address, size).or_else(|| tlb.refit(address, size)) {
+            return Ok(host);
+        }
+        if self.unchecked
+            && let Some(host) = self.read_tlb.find(address, size)
+        {
             return Ok(host);
         }
         let fault = |cause| AccessFault { address, access: Access::Read, cause };
@@ -268,16 +282,20 @@ impl Memory {
             }
         };
         if let Some(extent) = extent {
-            self.read_tlb.set(page, host, extent);
+            self.read_tlb.set(page, host, extent.range, extent.shadow);
         }
         Ok(host.wrapping_add((address - page) as usize))
     }
 
     /// Opens the page of `address` for writing so many bytes, which lie in it, and says where they are.
     fn writable(&mut self, writer: Writer, address: u64, length: usize) -> Result<*mut u8, AccessFault> {
-        if let Some(host) = self.write_tlb.hit(address, length as u64)
-            && writer != Writer::Debugger
-        {
+        let (tlb, size) = (&mut self.write_tlb, length as u64);
+        let known = match writer {
+            // Whatever is forbidden; but what stands there may have to be noticed.
+            Writer::Debugger => None,
+            Writer::Guest | Writer::Kernel => tlb.hit(address, size).or_else(|| tlb.refit(address, size)),
+        };
+        if let Some(host) = known {
             return Ok(host);
         }
         let region = permitted(&self.regions, &self.code, writer, address)?;
@@ -309,7 +327,7 @@ impl Memory {
         // Reads went to the page of zeros or to the page that was shared until now.
         self.read_tlb.replace(page, host);
         if let Some(extent) = extent {
-            self.write_tlb.set(page, host, extent);
+            self.write_tlb.set(page, host, extent.range, extent.shadow);
         }
         Ok(host.wrapping_add((address - page) as usize))
     }

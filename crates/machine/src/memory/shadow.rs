@@ -11,15 +11,26 @@ use std::ops::Range;
 
 /// The number of the page with the bits of the first pages.
 const FIRST: u64 = USER_END / PAGE_SIZE;
-/// Bytes of bits that a page has.
-const BITS: usize = PAGE_SIZE as usize / 8;
+const WORDS: usize = PAGE_SIZE as usize / 64;
+/// The bits of a page, from the lowest address on.
+pub(super) type Bits = [u64; WORDS];
 /// Pages whose bits lie in one page.
 const PAGES: u64 = 8;
+
+/// A part of a page that can be accessed.
+pub(super) struct Extent {
+    pub range: Range<u64>,
+    /// The bits of the page, or null if it has none.
+    pub shadow: *const Bits,
+}
 
 impl Memory {
     /// From now on the bytes of this range can be forbidden.
     pub fn check_accesses(&mut self, range: Range<u64>) {
         self.checked = range;
+        // What is known of pages was found out by the old range.
+        self.read_tlb.clear();
+        self.write_tlb.clear();
     }
 
     /// The range in which bytes can be forbidden.
@@ -40,7 +51,6 @@ impl Memory {
             }
             at = after;
         }
-        self.forget_in_tlb(start & PAGE_MASK, end.next_multiple_of(PAGE_SIZE));
         Ok(())
     }
 
@@ -69,30 +79,29 @@ impl Memory {
         }
     }
 
-    /// The bytes of a page around these, which lie in it, that can be accessed like them, as offsets. `None` if what may be
+    /// The bytes of a page around these, which lie in it, that can be accessed like them. `None` if what may be
     /// remembered is nothing: the access is one that is not checked.
     pub(super) fn extent(
         &self,
         address: u64,
         length: u64,
         access: Access,
-    ) -> Result<Option<Range<u64>>, AccessFault> {
-        let whole = Some(0..PAGE_SIZE);
+    ) -> Result<Option<Extent>, AccessFault> {
+        let whole = Some(Extent { range: 0..PAGE_SIZE, shadow: std::ptr::null() });
         if !self.checked.contains(&address) {
             return Ok(whole);
         }
         let page = address & PAGE_MASK;
         let Some(bits) = bits_of(&self.tree, page) else { return Ok(whole) };
         let offset = (address - page) as usize;
-        if let Some(found) = first_set(bits, offset..offset + length as usize) {
-            if self.unchecked && access == Access::Read {
-                return Ok(None);
-            }
-            return Err(AccessFault { address: page + found as u64, access, cause: Cause::Forbidden });
+        if let Some(range) = stretch(bits, offset, length as usize) {
+            return Ok(Some(Extent { range, shadow: bits }));
         }
-        let start = last_set(bits, offset).map_or(0, |last| last + 1);
-        let end = first_set(bits, offset..PAGE_SIZE as usize).unwrap_or(PAGE_SIZE as usize);
-        Ok(Some(start as u64..end as u64))
+        if self.unchecked && access == Access::Read {
+            return Ok(None);
+        }
+        let found = first_set(bits, offset..PAGE_SIZE as usize).unwrap_or(offset);
+        Err(AccessFault { address: page + found as u64, access, cause: Cause::Forbidden })
     }
 
     /// Whether a page has no forbidden byte.
@@ -108,48 +117,74 @@ impl Memory {
     }
 
     /// The bits of a page, to be changed; `None` if they are as they will be.
-    fn bits_to_change(&mut self, page: u64, forbidden: bool) -> Result<Option<&mut [u8]>, AccessFault> {
+    fn bits_to_change(&mut self, page: u64, forbidden: bool) -> Result<Option<&mut Bits>, AccessFault> {
         let (number, place) = place_of(page);
-        let is_there = self.tree.get(number).is_some();
-        if !is_there {
-            if !forbidden {
-                return Ok(None);
-            }
-            if self.resident >= self.limit {
+        let slot = match self.tree.get(number) {
+            Some(_) => self.tree.slot_for_written(number),
+            None if !forbidden => return Ok(None),
+            None if self.resident >= self.limit => {
                 let cause = Cause::OutOfMemory;
                 return Err(AccessFault { address: page, access: Access::Write, cause });
             }
-            self.resident += 1;
-        }
-        let shared = self.tree.slot_for_written(number).get_or_insert_with(Page::zeroed);
+            None => {
+                self.resident += 1;
+                self.tree.slot_for_written(number)
+            }
+        };
+        let mut moved = slot.is_none();
+        let shared = slot.get_or_insert_with(Page::zeroed);
         if !is_unique(shared) {
             *shared = shared.copy();
+            moved = true;
         }
-        let host = shared.open();
         // SAFETY: the page has this memory's tree as its only owner, and the memory is borrowed exclusively; the place
-        // lies within it.
-        Ok(Some(unsafe { std::slice::from_raw_parts_mut(host.add(place), BITS) }))
+        // lies within it, and pages are aligned to more than a word.
+        let bits = unsafe { &mut *shared.open().add(place).cast::<Bits>() };
+        // The TLB knows where the bits of pages are.
+        if moved {
+            let first = page / (PAGES * PAGE_SIZE) * (PAGES * PAGE_SIZE);
+            self.read_tlb.forget(first, first + PAGES * PAGE_SIZE);
+            self.write_tlb.forget(first, first + PAGES * PAGE_SIZE);
+        } else {
+            self.read_tlb.narrow(page);
+            self.write_tlb.narrow(page);
+        }
+        Ok(Some(bits))
     }
 }
 
 /// Where the bits of a page are: the number of a page, and an offset in it.
 fn place_of(page: u64) -> (u64, usize) {
     let number = page / PAGE_SIZE;
-    (FIRST + number / PAGES, (number % PAGES) as usize * BITS)
+    (FIRST + number / PAGES, (number % PAGES) as usize * size_of::<Bits>())
 }
 
-fn bits_of(tree: &Tree, page: u64) -> Option<&[u8]> {
+fn bits_of(tree: &Tree, page: u64) -> Option<&Bits> {
     let (number, place) = place_of(page);
-    tree.get(number)?.bytes().get(place..place + BITS)
+    let bytes = tree.get(number)?.bytes().get(place..place + size_of::<Bits>())?;
+    // SAFETY: so many bytes are there, any bytes are words, and pages are aligned to more than a word.
+    Some(unsafe { &*bytes.as_ptr().cast::<Bits>() })
+}
+
+/// The bytes around these, which lie in a page with these bits, that can be accessed like them; `None` if they cannot.
+#[inline(always)]
+pub(super) fn stretch(bits: &Bits, offset: usize, length: usize) -> Option<Range<u64>> {
+    let end = first_set(bits, offset..PAGE_SIZE as usize).unwrap_or(PAGE_SIZE as usize);
+    if offset + length > end {
+        return None;
+    }
+    let start = last_set(bits, offset).map_or(0, |last| last + 1);
+    Some(start as u64..end as u64)
 }
 
 /// The word at an index of a page's bits.
-fn word(bits: &[u8], index: usize) -> u64 {
-    let bytes = bits.get(index * 8..index * 8 + 8).and_then(|bytes| bytes.try_into().ok());
-    u64::from_le_bytes(bytes.unwrap_or_default())
+#[inline(always)]
+fn word(bits: &Bits, index: usize) -> u64 {
+    u64::from_le(bits[index % WORDS])
 }
 
 /// The bits of a range within the word that `at` is in, and where the next word begins.
+#[inline(always)]
 fn mask(at: usize, end: usize) -> (u64, usize) {
     let next = (at / 64 + 1) * 64;
     let above = u64::MAX << (at % 64);
@@ -157,20 +192,19 @@ fn mask(at: usize, end: usize) -> (u64, usize) {
     (above & below, next)
 }
 
-fn set_bits(bits: &mut [u8], range: Range<usize>, set: bool) {
+fn set_bits(bits: &mut Bits, range: Range<usize>, set: bool) {
     let mut at = range.start;
     while at < range.end {
         let (mask, next) = mask(at, range.end);
         let old = word(bits, at / 64);
         let new = if set { old | mask } else { old & !mask };
-        if let Some(bytes) = bits.get_mut(at / 64 * 8..at / 64 * 8 + 8) {
-            bytes.copy_from_slice(&new.to_le_bytes());
-        }
+        bits[at / 64 % WORDS] = new.to_le();
         at = next;
     }
 }
 
-fn first_set(bits: &[u8], range: Range<usize>) -> Option<usize> {
+#[inline(always)]
+fn first_set(bits: &Bits, range: Range<usize>) -> Option<usize> {
     let mut at = range.start;
     while at < range.end {
         let (mask, next) = mask(at, range.end);
@@ -184,7 +218,8 @@ fn first_set(bits: &[u8], range: Range<usize>) -> Option<usize> {
 }
 
 /// The last bit before `end` that is set.
-fn last_set(bits: &[u8], end: usize) -> Option<usize> {
+#[inline(always)]
+fn last_set(bits: &Bits, end: usize) -> Option<usize> {
     let mut end = end;
     while end > 0 {
         let first = (end - 1) / 64 * 64;

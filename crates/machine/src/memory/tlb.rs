@@ -6,12 +6,13 @@
 //! works through a shared reference; that is what lets a memory be forked and hashed without exclusive access.
 //! An access has exclusive access and reads them plainly.
 
+use super::shadow::{self, Bits};
 use super::{PAGE_MASK, PAGE_SIZE};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// A reach of 4 MiB, in 16 KiB: larger tables cost more to clear at each fork than they save in misses.
+/// A reach of 4 MiB, in 32 KiB: larger tables cost more to clear at each fork than they save in misses.
 const ENTRIES: usize = 1024;
 
 /// No page address equals this, since page addresses are multiples of the page size.
@@ -35,19 +36,51 @@ pub(super) struct Tlb {
     /// The pages last used by way of the stack pointer and of the frame pointer. Where such a page lies
     /// does not have to be looked up by address, which takes the look-up off the longest chain of
     /// dependences in code that keeps its variables on the stack.
-    frames: [Entry; 2],
+    frames: [FrameEntry; 2],
     entries: [Entry; ENTRIES],
-    /// One more than how many bytes from its tag on each entry knows. None for an empty one.
-    reaches: [u16; ENTRIES],
     /// Whether anything was remembered since it was last cleared; else there is nothing to clear.
     used: AtomicBool,
 }
 
-/// The page at guest address `tag` lies at `host`. Aligned to lie in one cache line.
-#[repr(C, align(16))]
+/// The page at guest address `tag` lies at `host`.
+#[repr(C)]
+struct FrameEntry {
+    tag: AtomicU64,
+    host: *mut u8,
+}
+
+/// The part of a page at guest address `tag` lies at `host`. Aligned to lie in one cache line.
+#[repr(C, align(32))]
 struct Entry {
     tag: AtomicU64,
     host: *mut u8,
+    /// At how many places, from the tag on, an access of 1, 2, 4 and 8 bytes may begin.
+    limits: [u16; 4],
+    /// The bits that tell which bytes of the page are forbidden; null where it has none.
+    shadow: *const Bits,
+}
+
+impl Entry {
+    /// At how many places an access of so many bytes may begin. Which limit counts is known when this is compiled.
+    #[inline(always)]
+    fn limit(&self, size: u64) -> u64 {
+        match size {
+            1 => u64::from(self.limits[0]),
+            2 => u64::from(self.limits[1]),
+            4 => u64::from(self.limits[2]),
+            8 => u64::from(self.limits[3]),
+            _ => u64::from(self.limits[0]).saturating_sub(size - 1),
+        }
+    }
+
+    /// Knows these bytes of a page that lies at `host` from now on.
+    #[inline(always)]
+    fn fit(&mut self, page: u64, host: *mut u8, extent: Range<u64>) {
+        *self.tag.get_mut() = page + extent.start;
+        self.host = host.wrapping_add(extent.start as usize);
+        let length = extent.end - extent.start;
+        self.limits = [0, 1, 3, 7].map(|more| length.saturating_sub(more) as u16);
+    }
 }
 
 // SAFETY: the pointers lead to pages that the memory which owns this TLB keeps alive, so they are good
@@ -105,25 +138,62 @@ impl Tlb {
     /// large an offset, and so has one to any other page, or one that is larger than what is known.
     #[inline(always)]
     pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
-        let index = index(address);
-        let reach = u64::from(self.reaches[index]);
-        let entry = &mut self.entries[index];
+        let entry = &mut self.entries[index(address)];
+        let mut host = entry.host;
+        // SAFETY: the assembly is empty. It keeps the load of `host` before the comparison, which the compiler would else put
+        // behind it, and compute the address of the entry a second time.
+        unsafe { std::arch::asm!("/* {0} */", inout(reg) host, options(nomem, nostack, preserves_flags)) };
         let offset = address.wrapping_sub(*entry.tag.get_mut());
-        if offset < reach.saturating_sub(size) {
-            Some(entry.host.wrapping_add(offset as usize))
-        } else {
-            None
-        }
+        if offset < entry.limit(size) { Some(host.wrapping_add(offset as usize)) } else { None }
     }
 
-    /// Remembers that the page at guest address `page` lies at `host`, and that these bytes of it can be accessed.
-    pub fn set(&mut self, page: u64, host: *mut u8, extent: Range<u64>) {
-        let index = index(page);
-        let entry = &mut self.entries[index];
-        *entry.tag.get_mut() = page + extent.start;
-        entry.host = host.wrapping_add(extent.start as usize);
-        self.reaches[index] = (extent.end - extent.start + 1) as u16;
+    /// Remembers that the page at guest address `page` lies at `host`, and that these bytes of it can be accessed. `shadow` are
+    /// the bits of the page, or null; whoever moves them must drop the entry first.
+    pub fn set(&mut self, page: u64, host: *mut u8, extent: Range<u64>, shadow: *const Bits) {
+        let entry = &mut self.entries[index(page)];
+        entry.shadow = shadow;
+        entry.fit(page, host, extent);
         *self.used.get_mut() = true;
+    }
+
+    /// Where the page of `address` lies, if an entry knows it, and that entry.
+    #[inline(always)]
+    fn page(&mut self, address: u64) -> Option<(&mut Entry, *mut u8)> {
+        let entry = &mut self.entries[index(address)];
+        let tag = *entry.tag.get_mut();
+        let page = address & PAGE_MASK;
+        let host = entry.host.wrapping_sub((tag & !PAGE_MASK) as usize);
+        (tag & PAGE_MASK == page).then_some((entry, host))
+    }
+
+    /// The same as [`Tlb::hit`] where the page is known, but another part of it: by the page's bits. From then on that
+    /// part is the known one.
+    #[inline(always)]
+    pub fn refit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        let (entry, host) = self.page(address)?;
+        // SAFETY: as long as an entry knows a page, the bits that it knows of it are alive and where they were.
+        let bits = unsafe { entry.shadow.as_ref() }?;
+        let offset = address & !PAGE_MASK;
+        let extent = shadow::stretch(bits, offset as usize, size as usize)?;
+        entry.fit(address & PAGE_MASK, host, extent);
+        Some(host.wrapping_add(offset as usize))
+    }
+
+    /// Where `size` bytes at `address` are, if they lie in a known page, whether they are forbidden or not.
+    pub fn find(&mut self, address: u64, size: u64) -> Option<*const u8> {
+        let offset = address & !PAGE_MASK;
+        let (_, host) = self.page(address).filter(|_| offset + size <= PAGE_SIZE)?;
+        Some(host.wrapping_add(offset as usize))
+    }
+
+    /// Other bytes of this page are forbidden from now on.
+    pub fn narrow(&mut self, page: u64) {
+        self.forget_frames(page, page + PAGE_SIZE);
+        let Some((entry, _)) = self.page(page) else { return };
+        if entry.shadow.is_null() {
+            *entry.tag.get_mut() = no_page(index(page));
+        }
+        entry.limits = [0; 4];
     }
 
     /// Like [`Tlb::set`], but only where the page is remembered already.
@@ -142,9 +212,7 @@ impl Tlb {
 
     /// Drops the pages of a page-aligned range.
     pub fn forget(&mut self, start: u64, end: u64) {
-        for frame in &mut self.frames {
-            *frame.tag.get_mut() = NO_PAGE;
-        }
+        self.forget_frames(start, end);
         if end.saturating_sub(start) / PAGE_SIZE >= ENTRIES as u64 {
             return self.clear();
         }
@@ -155,6 +223,15 @@ impl Tlb {
                 *tag = no_page(index(page));
             }
             page += PAGE_SIZE;
+        }
+    }
+
+    fn forget_frames(&mut self, start: u64, end: u64) {
+        for frame in &mut self.frames {
+            let tag = frame.tag.get_mut();
+            if (start..end).contains(tag) {
+                *tag = NO_PAGE;
+            }
         }
     }
 
@@ -180,6 +257,8 @@ fn index(address: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::UnsafeCell;
+    use std::ptr::null;
 
     fn host(value: usize) -> *mut u8 {
         std::ptr::without_provenance_mut(value)
@@ -188,8 +267,8 @@ mod tests {
     #[test]
     fn an_access_that_crosses_into_a_known_page_misses() {
         let mut tlb = Tlb::new();
-        tlb.set(0x5000, host(0x9_0000), 0..PAGE_SIZE);
-        tlb.set(0x6000, host(0x8_0000), 0..PAGE_SIZE);
+        tlb.set(0x5000, host(0x9_0000), 0..PAGE_SIZE, null());
+        tlb.set(0x6000, host(0x8_0000), 0..PAGE_SIZE, null());
         assert_eq!(tlb.hit(0x5ff8, 8), Some(host(0x9_0ff8)));
         assert_eq!(tlb.hit(0x5ff9, 8), None);
         assert_eq!(tlb.hit(0x6000, 8), Some(host(0x8_0000)));
@@ -199,7 +278,7 @@ mod tests {
     fn an_access_that_wraps_around_misses_even_if_page_zero_is_known() {
         let mut tlb = Tlb::new();
         assert_eq!(tlb.hit(0, 1), None);
-        tlb.set(0, host(0x9_0000), 0..PAGE_SIZE);
+        tlb.set(0, host(0x9_0000), 0..PAGE_SIZE, null());
         assert_eq!(tlb.hit(0, 1), Some(host(0x9_0000)));
         assert_eq!(tlb.hit(u64::MAX, 1), None);
         assert_eq!(tlb.hit(u64::MAX, 2), None);
@@ -233,7 +312,7 @@ mod tests {
     #[test]
     fn an_access_that_leaves_the_known_part_of_a_page_misses() {
         let mut tlb = Tlb::new();
-        tlb.set(0x5000, host(0x9_0000), 0x10..0x14);
+        tlb.set(0x5000, host(0x9_0000), 0x10..0x14, null());
         assert_eq!(tlb.hit(0x5010, 4), Some(host(0x9_0010)));
         assert_eq!(tlb.hit(0x5013, 1), Some(host(0x9_0013)));
         for (address, size) in [(0x500f, 1), (0x500f, 2), (0x5010, 8), (0x5011, 4), (0x5014, 1), (0x5008, 16)]
@@ -247,10 +326,38 @@ mod tests {
     }
 
     #[test]
+    fn another_part_of_a_known_page_is_found_by_its_bits() {
+        let place = UnsafeCell::new([u64::MAX; 64]);
+        let set = |index: usize, word: u64| {
+            // SAFETY: nobody looks at the bits meanwhile.
+            unsafe { (*place.get())[index] = word };
+        };
+        set(0, !0xff);
+        set(1, !0xf0);
+        let mut tlb = Tlb::new();
+        tlb.set(0x5000, host(0x9_0000), 0..8, place.get());
+        assert_eq!(tlb.hit(0x5044, 4), None);
+        assert_eq!(tlb.refit(0x5044, 4), Some(host(0x9_0044)));
+        assert_eq!(tlb.hit(0x5044, 4), Some(host(0x9_0044)));
+        assert_eq!(tlb.hit(0x5000, 1), None);
+        for (address, size) in [(0x5045, 4), (0x5008, 1), (0x5043, 1), (0x5ff8, 16), (0x6044, 4)] {
+            assert_eq!(tlb.refit(address, size), None, "{address:#x}");
+        }
+        assert_eq!(tlb.find(0x5043, 8), Some(host(0x9_0043).cast_const()));
+        assert_eq!(tlb.find(0x5ff9, 8), None);
+        set(1, u64::MAX);
+        tlb.narrow(0x5000);
+        assert_eq!((tlb.hit(0x5044, 4), tlb.refit(0x5044, 4)), (None, None));
+        assert_eq!(tlb.refit(0x5000, 8), Some(host(0x9_0000)));
+        tlb.forget(0x5000, 0x6000);
+        assert_eq!(tlb.refit(0x5000, 8), None);
+    }
+
+    #[test]
     fn pages_that_share_an_entry_are_told_apart() {
         let mut tlb = Tlb::new();
         let (one, other) = (0x1000, 0x1000 + ENTRIES as u64 * PAGE_SIZE);
-        tlb.set(one, host(0x9_0000), 0..PAGE_SIZE);
+        tlb.set(one, host(0x9_0000), 0..PAGE_SIZE, null());
         assert_eq!(tlb.hit(other, 1), None);
         tlb.replace(other, host(0x7_0000));
         assert_eq!(tlb.hit(one, 1), Some(host(0x9_0000)));

@@ -65,7 +65,7 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
         }
         if !ops.is_empty() {
             let made = notes.zip(pattern());
-            let (notes, code) = made.unwrap_or_else(|| (Vec::new(), plain(ops, tracing)));
+            let (notes, code) = made.unwrap_or_else(|| (Vec::new(), plain(ops, block.unchecked, tracing)));
             origins.extend(std::iter::repeat_n(index as u16, notes.len() + 1));
             codes.extend(notes);
             codes.push(code);
@@ -130,7 +130,7 @@ fn note(note: &Note) -> Option<Code> {
 }
 
 /// Makes a code that runs the ops themselves.
-fn plain(ops: &[Op], tracing: bool) -> Code {
+fn plain(ops: &[Op], unchecked: bool, tracing: bool) -> Code {
     let needs_machine =
         |op: &Op| matches!(op, Op::Syscall | Op::Trap(_) | Op::Unsupported | Op::Helper { .. });
     if ops.iter().any(needs_machine) {
@@ -143,7 +143,7 @@ fn plain(ops: &[Op], tracing: bool) -> Code {
         (true, true) => h::repeated::<Log>,
         (false, true) => h::plain::<Log>,
     };
-    Code { imm: ops.as_ptr() as usize as u64, count: ops.len() as u16, ..code(handler) }
+    Code { a: unchecked as u8, imm: ops.as_ptr() as usize as u64, count: ops.len() as u16, ..code(handler) }
 }
 
 /// Instructions after which the next one follows.

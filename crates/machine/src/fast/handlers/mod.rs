@@ -3,7 +3,9 @@
 
 use super::parts::*;
 use super::{Code, Exit, Links};
+use crate::block::Block;
 use crate::exec::{Context, Flow, MOST_ELEMENTS, execute_instruction};
+use crate::fault::FaultKind;
 use crate::memory::Frame;
 use crate::observer::{Observer, Unwatched};
 use crate::trace::Log;
@@ -105,14 +107,54 @@ macro_rules! handler {
     };
 }
 
-/// Makes a page known to loads and starts the code again; bails where that cannot be.
+/// Does the work of a code by the plain ops of its instruction, where its handler cannot: where an access crosses pages, or a
+/// load is one that is not checked. Bails where they cannot either.
+#[cold]
+#[inline(never)]
+unsafe fn slowly(core: &mut Core, at: *const Code, left: u64) {
+    // SAFETY: the contract of `Handler`: the code is one of the current block's, after its header.
+    let (block, index) = unsafe {
+        let header = core.current;
+        (&*((*header).displacement as usize as *const Block), at.offset_from(header) as usize - 1)
+    };
+    let origin = block.origins.get(index).copied().unwrap_or(0) as usize;
+    let mut flow = run_ops(core, block, origin);
+    if let Ok(Flow::Next) = flow {
+        if index + 1 < block.origins.len() {
+            // SAFETY: as above, and it is not the last code.
+            return unsafe { advance(core, at, left) };
+        }
+        // A comparison that is one code with the jump after it.
+        flow = match run_ops(core, block, origin + 1) {
+            Ok(Flow::Next) => Ok(Flow::Goto(block.end)),
+            flow => flow,
+        };
+    }
+    match flow {
+        // SAFETY: as above.
+        Ok(Flow::Goto(target)) => unsafe { leave_to(core, target, left) },
+        _ => bail(core, at, left),
+    }
+}
+
+fn run_ops(core: &mut Core, block: &Block, index: usize) -> Result<Flow, FaultKind> {
+    let Some(instruction) = block.instructions.get(index) else { return Ok(Flow::Next) };
+    let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
+    core.memory.leave_loads_unchecked(block.unchecked);
+    let flow = execute_instruction(core, block.ops_of(instruction), &mut cx);
+    core.memory.leave_loads_unchecked(false);
+    flow
+}
+
+/// Makes a page known to loads and starts the code again; does it otherwise where that cannot be.
 ///
 /// A handler calls this and the next function last, so that the common path keeps no stack frame.
 #[cold]
 #[inline(never)]
 unsafe fn retry_load(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64) {
     if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_readable(address, bytes).is_err() {
-        return bail(core, at, left);
+        // SAFETY: the contract of `Handler`.
+        return unsafe { slowly(core, at, left) };
     }
     // SAFETY: the contract of `Handler`.
     unsafe { ((*at).handler)(core, at, left) }
@@ -123,7 +165,8 @@ unsafe fn retry_load(core: &mut Core, at: *const Code, left: u64, address: u64, 
 #[inline(never)]
 unsafe fn retry_store(core: &mut Core, at: *const Code, left: u64, address: u64, bytes: u64) {
     if address % PAGE_SIZE + bytes > PAGE_SIZE || core.memory.know_writable(address, bytes).is_err() {
-        return bail(core, at, left);
+        // SAFETY: the contract of `Handler`.
+        return unsafe { slowly(core, at, left) };
     }
     // SAFETY: the contract of `Handler`.
     unsafe { ((*at).handler)(core, at, left) }
@@ -141,7 +184,8 @@ unsafe fn retry_frame_load(
     frame: Frame,
 ) {
     if !address.is_multiple_of(bytes) || core.memory.know_frame_readable(frame, address).is_err() {
-        return bail(core, at, left);
+        // SAFETY: the contract of `Handler`.
+        return unsafe { slowly(core, at, left) };
     }
     // SAFETY: the contract of `Handler`.
     unsafe { ((*at).handler)(core, at, left) }
@@ -159,7 +203,8 @@ unsafe fn retry_frame_store(
     frame: Frame,
 ) {
     if !address.is_multiple_of(bytes) || core.memory.know_frame_writable(frame, address).is_err() {
-        return bail(core, at, left);
+        // SAFETY: the contract of `Handler`.
+        return unsafe { slowly(core, at, left) };
     }
     // SAFETY: the contract of `Handler`.
     unsafe { ((*at).handler)(core, at, left) }
@@ -250,14 +295,16 @@ pub use control::*;
 pub use movement::*;
 pub use vector::*;
 
-/// Runs an instruction's plain ops by the reference executor; `imm` points to them.
+/// Runs an instruction's plain ops by the reference executor; `imm` points to them, `a` says whether its loads are unchecked.
 pub unsafe fn plain<N: Noter>(core: &mut Core, at: *const Code, left: u64) {
     // SAFETY: `imm` and `count` are a slice of the ops of the block that this code belongs to.
     let code = unsafe { &*at };
     let ops = unsafe { std::slice::from_raw_parts(code.imm as usize as *const Op, code.count as usize) };
     let mut noter = N::default();
     let mut cx = Context { observer: &mut noter, time: Time(0), address: 0, force: None };
+    core.memory.leave_loads_unchecked(code.a != 0);
     let flow = execute_instruction(core, ops, &mut cx);
+    core.memory.leave_loads_unchecked(false);
     if let Ok(Flow::Next | Flow::Goto(_)) = flow {
         // SAFETY: the contract of `Handler`.
         unsafe { noter.note(core) };
