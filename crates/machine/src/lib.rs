@@ -4,6 +4,7 @@
 mod block;
 mod cpu;
 pub mod cpuid;
+mod definedness;
 mod exec;
 mod fast;
 mod fault;
@@ -20,6 +21,7 @@ pub mod vector;
 pub mod x87;
 
 pub use cpu::Cpu;
+pub use definedness::{Definedness, Origin, Use, UseKind};
 pub use exec::Force;
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
