@@ -22,7 +22,7 @@ pub mod x87;
 
 pub use cpu::Cpu;
 pub use definedness::{Definedness, Origin, Use, UseKind};
-pub use exec::Force;
+pub use exec::{Force, effective};
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
 pub use hooks::{Check, Hook, Hooks};

@@ -70,14 +70,27 @@ pub fn print(machine: &Machine, program: &Program) -> String {
 
 /// The line of the program's own code that called the function that is about to be served, as `list.c:31`.
 pub fn own_place(machine: &Machine, program: &Program) -> Option<String> {
+    // The first is that function, which may be the program's own.
+    own_frame(machine, program, 1).map(|(_, position)| place(&position))
+}
+
+/// The innermost frame of the program's own code, but for the first `skipped`: the address to look up, and where that is.
+pub fn own_frame(machine: &Machine, program: &Program, skipped: usize) -> Option<(u64, Position)> {
     let general = std::array::from_fn(|n| machine.cpu.get(Reg::general(n as u8)));
     let registers = Registers::new(machine.cpu.rip, general);
     let mut read = |address, buffer: &mut [u8]| machine.memory.peek(address, buffer) == buffer.len();
     let frames = program.backtrace(&registers, MOST_OWN, &mut read).frames;
-    // The first is that function, which may be the program's own.
-    let mut calls = frames.iter().skip(1).flat_map(|frame| calls_at(program, frame.lookup));
-    let position = calls.find_map(|call| call.position.filter(|position| !is_system(&position.file)))?;
-    Some(format!("{}:{}", short_path(&position.file), position.line))
+    frames.iter().skip(skipped).find_map(|frame| {
+        let calls = calls_at(program, frame.lookup).into_iter();
+        let mut positions = calls.filter_map(|call| call.position);
+        let own = positions.find(|position| !is_system(&position.file))?;
+        Some((frame.lookup, own))
+    })
+}
+
+/// A line, as `list.c:31`.
+pub fn place(position: &Position) -> String {
+    format!("{}:{}", short_path(&position.file), position.line)
 }
 
 /// The last component of a path.
