@@ -38,7 +38,7 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     let mut past = Rerun::new(&mut process);
     let started = Instant::now();
     let limit = case.end().min(Time(arguments.max_instructions.unwrap_or(u64::MAX)));
-    let mut definedness = (arguments.uninit == UninitArgument::Report).then(|| process.definedness());
+    let mut definedness = definedness(arguments, &process)?;
     let exit = match drive_noting(&mut process, limit, &mut past.pieces, definedness.as_mut()) {
         Ok(exit) => exit,
         Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
@@ -63,6 +63,19 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         streams::tell(&statistics(&process, seconds));
     }
     Ok(status(&exit))
+}
+
+/// What is undefined in a process, if the user wants to know that.
+fn definedness(arguments: &RunArguments, process: &Process) -> Result<Option<Definedness>, Failure> {
+    match arguments.uninit {
+        UninitArgument::Ignore => Ok(None),
+        UninitArgument::Report if process.kernel.checked_heap.is_checked() => Ok(Some(process.definedness())),
+        // Neither fresh blocks nor what string routines need would be known.
+        UninitArgument::Report => {
+            let error = anyhow!("--uninit=report needs the checked heap, which --heap=program turns off");
+            Err(Failure::new(exit_code::FAILED, error))
+        }
+    }
 }
 
 /// What else there is to say about the heap.

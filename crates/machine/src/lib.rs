@@ -25,7 +25,7 @@ pub use definedness::{Definedness, Origin, Use, UseKind};
 pub use exec::{Force, effective};
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
-pub use hooks::{Check, Hook, Hooks};
+pub use hooks::{Check, Hook, Hooks, Readable};
 pub use interruption::{Copied, Interruption, InterruptionKind};
 pub use intervention::{Action, Edit, Intervention};
 pub use machine::{Checkpoint, Core, Machine, Time};

@@ -35,19 +35,18 @@ pub fn uninitialised(
 ) -> String {
     let mut text = String::new();
     let uses = definedness.uses();
-    if !uses.is_empty() {
-        tell(&mut text, uses, &view::program_of(process), name, past);
-    }
-    if !process.kernel.checked_heap.is_checked() {
-        text.push_str(
-            "whydunit: warning: fresh memory of the heap counts as written, since the heap is not checked\n",
-        );
-    }
+    let places = match uses.is_empty() {
+        true => 0,
+        false => tell(&mut text, uses, &view::program_of(process), name, past),
+    };
     let times = definedness.times();
+    let counted = |count: u64, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let _ = match times {
         0 => writeln!(text, "whydunit: nothing depended on memory that was never written"),
-        1 => writeln!(text, "whydunit: memory that was never written was used once"),
-        _ => writeln!(text, "whydunit: memory that was never written was used {times} times"),
+        _ => {
+            let (times, places) = (counted(times, "use"), counted(places as u64, "place"));
+            writeln!(text, "whydunit: {times} of memory that was never written, at {places}")
+        }
     };
     text
 }
@@ -68,7 +67,8 @@ struct Told {
     origin: Option<(Time, Place)>,
 }
 
-fn tell(text: &mut String, uses: &[Use], program: &Program, name: &str, past: &mut dyn Past) {
+/// Returns how many places there are.
+fn tell(text: &mut String, uses: &[Use], program: &Program, name: &str, past: &mut dyn Past) -> usize {
     let told = places(uses, program, past);
     // The run is gone through once for each question, not once for each place.
     let origins: BTreeSet<(Time, Place)> = told.iter().filter_map(|told| told.origin).collect();
@@ -99,6 +99,7 @@ fn tell(text: &mut String, uses: &[Use], program: &Program, name: &str, past: &m
     if told.len() > MOST_PLACES {
         let _ = writeln!(text, "whydunit: … and {} more places", told.len() - MOST_PLACES);
     }
+    told.len()
 }
 
 fn headline(kind: UseKind) -> &'static str {
@@ -117,8 +118,8 @@ fn places(uses: &[Use], program: &Program, past: &mut dyn Past) -> Vec<Told> {
     let mut told = Vec::new();
     for used in uses {
         let Some(process) = past.at(used.time) else { continue };
-        let own = trace::own_frame(&process.machine, program, 0);
-        if seen.insert(own.map_or(used.address, |(address, _)| address)) {
+        let own = trace::own_address(&process.machine, program);
+        if seen.insert(own.unwrap_or(used.address)) {
             let trace = trace::print(&process.machine, program);
             let origin = used.origin.map(|origin| match origin {
                 Origin::Memory(address) => (used.time, Place::At(address)),
@@ -151,8 +152,8 @@ fn source(process: &Process, place: Place, program: &Program) -> Option<Source> 
             Relation::Before(_) | Relation::After(_) => None,
         };
     }
-    let read = trace::own_frame(machine, program, 0).map(|(_, position)| trace::place(&position));
-    let read = read.map_or_else(String::new, |place| format!(", which was read at {place}"));
+    let read = trace::own_position(machine, program, 0);
+    let read = read.map_or_else(String::new, |at| format!(", which was read at {}", trace::place(&at)));
     variable(machine, address, program)
         .or_else(|| frame(machine, address, program))
         .map(|what| Source::Elsewhere(format!("{what}{read}")))

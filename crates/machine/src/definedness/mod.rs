@@ -4,6 +4,7 @@
 //! rule (`registers`, with `integer`, `flags` and `vectors`) that uses what is known of values, so that what does not depend on an
 //! undefined bit is not called undefined. Copying and computing is no harm; a use is a condition, an address or a jump target
 //! here, and for whoever knows what system calls are, what the kernel is given. After it was told, the value counts as defined.
+//! Routines that read more than they need, and find out by tricks what of it counts, are looked at as a whole (`routine`).
 //!
 //! [`Definedness`] is an observer of a run. What it cannot see (fresh memory, what the kernel does) it is told.
 
@@ -11,6 +12,7 @@ mod flags;
 mod integer;
 mod observe;
 mod registers;
+mod routine;
 mod shadow;
 #[cfg(test)]
 mod soundness;
@@ -40,6 +42,8 @@ pub struct Definedness {
     stack_pointer: u64,
     /// The last instruction was a call or a return, after which what lies below the stack pointer is nobody's, with the red zone.
     crossed: bool,
+    /// Where the return address is of a routine that is in progress, of which what it needs has been looked at as a whole.
+    inside: Option<u64>,
     /// What the op at hand does to memory.
     pending: Pending,
     time: Time,
@@ -61,6 +65,7 @@ impl Definedness {
             stack,
             stack_pointer,
             crossed: false,
+            inside: None,
             pending: Pending::None,
             time: Time(0),
             address: 0,
@@ -115,6 +120,9 @@ impl Definedness {
     }
 
     fn report(&mut self, kind: UseKind, origin: OriginCode) {
+        if self.inside.is_some() {
+            return;
+        }
         self.uses.add(self.time, self.address, kind, uses::decode(origin));
     }
 
@@ -122,6 +130,7 @@ impl Definedness {
     fn stack_moved(&mut self, now: u64) {
         let before = std::mem::replace(&mut self.stack_pointer, now);
         let crossed = std::mem::take(&mut self.crossed);
+        self.leave_routine(now);
         if !self.stack.contains(&now) {
             return;
         }

@@ -3,7 +3,7 @@
 use super::registers::OriginCode;
 use super::uses;
 use super::{Definedness, UseKind};
-use crate::{Cpu, Interruption, Observer, Time};
+use crate::{Check, Cpu, Interruption, Memory, Observer, Time};
 use lift::{
     Address, ENVIRONMENT_BYTES, FNSAVE_BYTES, FXSAVE_BYTES, Helper, Op, Reg, Repeat, Size, StringKind, Value,
 };
@@ -43,6 +43,10 @@ impl Observer for Definedness {
         if stack_pointer != self.stack_pointer || self.crossed {
             self.stack_moved(stack_pointer);
         }
+    }
+
+    fn routine(&mut self, check: Check, cpu: &Cpu, memory: &Memory) {
+        self.enter_routine(check, cpu, memory);
     }
 
     fn op(&mut self, op: &Op, cpu: &Cpu) {
