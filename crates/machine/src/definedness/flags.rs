@@ -226,7 +226,7 @@ pub fn define(old: &Record, kind: FlagKind, size: Size, a: Bits, b: Bits, c: Bit
         {
             *old
         }
-        FlagKind::Rcl | FlagKind::Rcr if n % (size.bits() + 1) == 0 => *old,
+        FlagKind::Rcl | FlagKind::Rcr if n.is_multiple_of(size.bits() + 1) => *old,
         FlagKind::Raw
         | FlagKind::Add
         | FlagKind::Adc

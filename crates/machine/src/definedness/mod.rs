@@ -165,8 +165,8 @@ impl Definedness {
             }
         }
         // What the flags were set by is not saved, only they themselves.
-        let flags = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
-        let given = interruption.set.iter().chain(&interruption.told).copied();
-        given.chain(flags).for_each(|reg| self.registers.define(reg));
+        self.registers.forget_flags();
+        let given = interruption.set.iter().chain(&interruption.told);
+        given.for_each(|reg| self.registers.define(*reg));
     }
 }

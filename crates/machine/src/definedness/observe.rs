@@ -79,7 +79,7 @@ impl Observer for Definedness {
             Op::Branch { condition, .. } => {
                 if self.registers.get(condition) & 1 != 0 {
                     self.report(UseKind::Condition, self.registers.origin(condition));
-                    self.define_flags();
+                    self.registers.forget_flags();
                 }
             }
             Op::Jump { target } => self.use_target(target),
@@ -165,11 +165,6 @@ impl Definedness {
         }
     }
 
-    fn define_flags(&mut self) {
-        let flags = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
-        flags.into_iter().for_each(|reg| self.registers.define(reg));
-    }
-
     fn begin_string(&mut self, kind: StringKind, size: Size, repeat: Repeat, cpu: &Cpu) {
         if repeat != Repeat::Once {
             self.check_register(Reg::RCX, u64::MAX, UseKind::Condition);
@@ -214,7 +209,7 @@ impl Definedness {
         self.pending = Pending::String(Element { first: None, ..element });
         let undefined = (a.0 | b.0) & element.size.mask();
         let origin = if a.0 & element.size.mask() != 0 { a.1 } else { b.1 };
-        self.define_flags();
+        self.registers.forget_flags();
         if undefined != 0 && element.decides {
             self.report(UseKind::Condition, origin);
         } else {

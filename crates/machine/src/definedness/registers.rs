@@ -6,7 +6,10 @@ use super::vectors::{self, Text, Wide};
 use crate::Cpu;
 use lift::vector::VectorResult;
 use lift::x87::{C0, C1, C2, C3, SIGN_AND_EXPONENT, X87Operand, X87Result};
-use lift::{Address, Helper, Op, Reg, SLOTS, Size, StringResult, Turn, Value, X87Op};
+use lift::{Address, FlagKind, Helper, Op, Reg, SLOTS, Size, StringResult, Turn, Value, X87Op};
+
+/// The record of the flags.
+const FLAGS: [Reg; 4] = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
 
 /// Where an undefined value comes from; see [`super::Origin`]. Zero where it is not known.
 pub type OriginCode = u64;
@@ -131,7 +134,7 @@ impl Registers {
         [address.base, address.index, address.segment].into_iter().for_each(|reg| self.define(reg));
     }
 
-    pub fn flags(&self, cpu: &Cpu) -> Record {
+    fn flags(&self, cpu: &Cpu) -> Record {
         Record {
             record: cpu.flag_record(),
             unknown: self.get(Reg::FLAG_KIND) != 0,
@@ -141,7 +144,11 @@ impl Registers {
         }
     }
 
-    pub fn set_flags(&mut self, record: &Record, origin: OriginCode) {
+    pub fn forget_flags(&mut self) {
+        FLAGS.into_iter().for_each(|reg| self.define(reg));
+    }
+
+    fn set_flags(&mut self, record: &Record, origin: OriginCode) {
         self.set(Reg::FLAG_KIND, if record.unknown { u64::MAX } else { 0 }, origin);
         self.set(Reg::FLAG_A, record.a, origin);
         self.set(Reg::FLAG_B, record.b, origin);
@@ -149,7 +156,7 @@ impl Registers {
     }
 
     fn flags_origin(&self) -> OriginCode {
-        self.origin_of(&[Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C])
+        self.origin_of(&FLAGS)
     }
 
     /// What an op makes of the registers; `cpu` holds its inputs. What comes from memory or goes there is not its
@@ -202,16 +209,7 @@ impl Registers {
                 self.set(dst, undefined, self.address_origin(&address));
             }
             Op::Flags { kind, size, a, b, c } => {
-                let compares_with_itself = kind == lift::FlagKind::Sub && b == Value::Reg(a);
-                let (mut x, mut y) = (self.bits(cpu, a), self.value_bits(cpu, b));
-                if compares_with_itself {
-                    (x.undefined, y.undefined) = (0, 0);
-                }
-                let record = flags::define(&self.flags(cpu), kind, size, x, y, self.bits(cpu, c));
-                let operands = if self.get(a) != 0 { self.origin(a) } else { 0 };
-                let others = [self.value_origin(b), self.origin_of(&[c]), self.flags_origin()];
-                let origin = [operands].into_iter().chain(others).find(|origin| *origin != 0);
-                self.set_flags(&record, origin.unwrap_or(0));
+                self.define_flags(cpu, kind, size, [Value::Reg(a), b, Value::Reg(c)])
             }
             Op::ReadFlags { dst } => self.set(dst, self.flags(cpu).flags(), self.flags_origin()),
             Op::Carry { dst } => {
@@ -275,6 +273,25 @@ impl Registers {
             | Op::Trap(_)
             | Op::Unsupported => {}
         }
+    }
+
+    fn define_flags(&mut self, cpu: &Cpu, kind: FlagKind, size: Size, operands: [Value; 3]) {
+        let is_undefined = |values: &[Value]| values.iter().any(|value| self.value(*value) != 0);
+        let kept = FLAGS.map(Value::Reg);
+        let concerned = is_undefined(&operands) || kind.keeps_flags() && is_undefined(&kept);
+        if !concerned {
+            return self.forget_flags();
+        }
+        let [mut a, mut b, c] = operands.map(|operand| self.value_bits(cpu, operand));
+        if kind == FlagKind::Sub && operands[0] == operands[1] {
+            (a.undefined, b.undefined) = (0, 0);
+        }
+        let record = flags::define(&self.flags(cpu), kind, size, a, b, c);
+        let sources = operands.into_iter().chain(kept);
+        let origin =
+            sources.filter(|source| self.value(*source) != 0).map(|source| self.value_origin(source));
+        let origin = origin.into_iter().next().unwrap_or(0);
+        self.set_flags(&record, origin);
     }
 
     /// Of a number, one undefined bit makes all undefined. Where the stack is, which exceptions there were and how results were rounded

@@ -13,21 +13,8 @@ use lift::Reg;
 use std::cell::{Cell, RefCell};
 
 /// The result, and what a function may leave anything in.
-const LEFT_BEHIND: [Reg; 13] = [
-    Reg::RAX,
-    Reg::RCX,
-    Reg::RDX,
-    Reg::RSI,
-    Reg::RDI,
-    Reg::R8,
-    Reg::R9,
-    Reg::R10,
-    Reg::R11,
-    Reg::FLAG_KIND,
-    Reg::FLAG_A,
-    Reg::FLAG_B,
-    Reg::FLAG_C,
-];
+const LEFT_BEHIND: [Reg; 9] =
+    [Reg::RAX, Reg::RCX, Reg::RDX, Reg::RSI, Reg::RDI, Reg::R8, Reg::R9, Reg::R10, Reg::R11];
 
 /// Memory in which what is undefined may not be read.
 struct Defined<'a> {
@@ -95,6 +82,7 @@ impl Definedness {
         if self.inside.is_some_and(|slot| stack_pointer > slot) {
             self.inside = None;
             LEFT_BEHIND.into_iter().for_each(|reg| self.registers.define(reg));
+            self.registers.forget_flags();
         }
     }
 }

@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_place_is_kept_once_and_what_a_library_does_belongs_to_its_caller() {
-        let mut uses = Uses::new(vec![0x1000..0x2000]);
+        let mut uses = Uses::new(std::iter::once(0x1000..0x2000).collect());
         add(&mut uses, 0x1010);
         add(&mut uses, 0x1010);
         assert_eq!((uses.list().len(), uses.times()), (1, 2));
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn neither_places_nor_calls_grow_without_end() {
-        let mut uses = Uses::new(vec![0..u64::MAX]);
+        let mut uses = Uses::new(std::iter::once(0..u64::MAX).collect());
         (0..2 * MOST_USES as u64).for_each(|address| add(&mut uses, address));
         assert_eq!(uses.list().len(), MOST_USES);
         (0..=MOST_CALLS as u64).for_each(|call| uses.call(u64::MAX - call, call));
