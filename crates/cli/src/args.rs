@@ -212,8 +212,8 @@ pub struct RunArguments {
 
     /// Values that depend on memory that was never written
     ///
-    /// report: at the end, tell where conditions, addresses and output depend on such memory; takes
-    /// longer. ignore: say nothing.
+    /// report: at the end, tell where conditions, addresses and output depend on such
+    /// memory, which takes longer; ignore: say nothing.
     #[arg(long, verbatim_doc_comment, value_enum, value_name = "WHAT", default_value_t = UninitArgument::Ignore)]
     pub uninit: UninitArgument,
 
