@@ -210,6 +210,13 @@ pub struct RunArguments {
     #[arg(long)]
     pub leaks: bool,
 
+    /// Values that depend on memory that was never written
+    ///
+    /// report: at the end, tell where conditions, addresses and output depend on such
+    /// memory, which takes longer; ignore: say nothing.
+    #[arg(long, verbatim_doc_comment, value_enum, value_name = "WHAT", default_value_t = UninitArgument::Ignore)]
+    pub uninit: UninitArgument,
+
     /// At the end, copy the files that the program made or changed into this directory
     ///
     /// A file /a/b becomes DIR/a/b. Nothing outside of DIR is touched.
@@ -229,6 +236,15 @@ pub struct RecordArguments {
 
     #[command(flatten)]
     pub case: CaseArguments,
+}
+
+/// What becomes of values that depend on memory that was never written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UninitArgument {
+    /// Where they are used is told
+    Report,
+    /// Nothing
+    Ignore,
 }
 
 /// Who serves the program's allocations.

@@ -6,6 +6,7 @@
 mod cause;
 mod heap;
 mod trace;
+mod uninit;
 
 use std::fmt::Write;
 
@@ -14,6 +15,7 @@ pub use heap::{Past, leaks, mismatches};
 use linux::{Exit, Process, signal};
 use machine::{Fault, FaultKind, Machine, Unsupported};
 use program::Program;
+pub use uninit::uninitialised;
 
 use crate::view;
 

@@ -9,10 +9,10 @@ use anyhow::{Context, anyhow};
 use linux::errno::Errno;
 use linux::fs::Pieces;
 use linux::{Config, Exit, LoadError, Process, signal};
-use machine::{Time, Unwatched};
+use machine::{Definedness, Time, Unwatched};
 use replay::{Bytes, Case, Ending, Heap, Limits, Stdin};
 
-use crate::args::{GuestArguments, HeapArgument, RunArguments};
+use crate::args::{GuestArguments, HeapArgument, RunArguments, UninitArgument};
 use crate::bundle;
 use crate::exit_code::{self, Failure};
 use crate::fault_report;
@@ -38,7 +38,8 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     let mut past = Rerun::new(&mut process);
     let started = Instant::now();
     let limit = case.end().min(Time(arguments.max_instructions.unwrap_or(u64::MAX)));
-    let exit = match drive_noting(&mut process, limit, &mut past.pieces) {
+    let mut definedness = definedness(arguments, &process)?;
+    let exit = match drive_noting(&mut process, limit, &mut past.pieces, definedness.as_mut()) {
         Ok(exit) => exit,
         Err(Interrupted::BrokenPipe) => return Ok(exit_code::BROKEN_PIPE),
         Err(Interrupted::Failed(error)) => return Err(failed(error)),
@@ -51,6 +52,9 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
     if let Some(report) = fault_report::report(&process, &exit, &name, streams::coloured(), &mut past) {
         streams::tell(&report);
     }
+    if let Some(definedness) = &definedness {
+        streams::tell(&fault_report::uninitialised(definedness, &process, &name, &mut past));
+    }
     tell_heap(&process, &exit, arguments.leaks, &mut past);
     if let Some(directory) = &arguments.write_back {
         write_back(&mut process, directory).map_err(failed)?;
@@ -59,6 +63,19 @@ pub fn run(arguments: &RunArguments) -> Result<u8, Failure> {
         streams::tell(&statistics(&process, seconds));
     }
     Ok(status(&exit))
+}
+
+/// What is undefined in a process, if the user wants to know that.
+fn definedness(arguments: &RunArguments, process: &Process) -> Result<Option<Definedness>, Failure> {
+    match arguments.uninit {
+        UninitArgument::Ignore => Ok(None),
+        UninitArgument::Report if process.kernel.checked_heap.is_checked() => Ok(Some(process.definedness())),
+        // Neither fresh blocks nor what string routines need would be known.
+        UninitArgument::Report => {
+            let error = anyhow!("--uninit=report needs the checked heap, which --heap=program turns off");
+            Err(Failure::new(exit_code::FAILED, error))
+        }
+    }
 }
 
 /// What else there is to say about the heap.
@@ -138,17 +155,26 @@ impl From<OutputError> for Interrupted {
 
 /// Runs to the end, or to the limit, which is told as [`Exit::Until`].
 pub fn drive(process: &mut Process, limit: Time) -> Result<Exit, Interrupted> {
-    drive_noting(process, limit, &mut Vec::new())
+    drive_noting(process, limit, &mut Vec::new(), None)
 }
 
-/// The same; the pieces of standard input that the program was given are added to a list.
-fn drive_noting(process: &mut Process, limit: Time, pieces: &mut Vec<Vec<u8>>) -> Result<Exit, Interrupted> {
+/// The same; the pieces of standard input that the program was given are added to a list, and what is undefined is followed if
+/// somebody cares.
+fn drive_noting(
+    process: &mut Process,
+    limit: Time,
+    pieces: &mut Vec<Vec<u8>>,
+    mut definedness: Option<&mut Definedness>,
+) -> Result<Exit, Interrupted> {
     let mut output = PassThrough::default();
     let mut warned = 0;
     let mut input = 0u64;
     loop {
         let until = Time(process.machine.time.0.saturating_add(SLICE).min(limit.0));
-        let exit = process.run(until, &mut Unwatched);
+        let exit = match &mut definedness {
+            Some(definedness) => process.run_defining(until, definedness),
+            None => process.run(until, &mut Unwatched),
+        };
         output.pass(&process.kernel.output)?;
         process.kernel.output.forget();
         let warnings = process.kernel.warnings.list();

@@ -19,6 +19,7 @@ fn help_tells_every_option_and_the_exit_statuses() {
         "--max-output",
         "--stats",
         "--write-back",
+        "--uninit",
         "--terminal",
     ];
     for word in options.into_iter().chain(["125", "126", "127", "128+N"]) {

@@ -3,6 +3,7 @@
 
 mod clock;
 mod core_file;
+mod definedness;
 mod elf;
 pub mod errno;
 pub mod fs;

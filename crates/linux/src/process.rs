@@ -200,7 +200,7 @@ impl Process {
         self.run_with(until, &mut Following { trace, calls })
     }
 
-    fn run_with<C: Company>(&mut self, until: Time, company: &mut C) -> Exit {
+    pub(crate) fn run_with<C: Company>(&mut self, until: Time, company: &mut C) -> Exit {
         loop {
             match self.run_to_event(until, company) {
                 Event::Exit(exit) => return exit,
@@ -248,7 +248,7 @@ impl Process {
             return Event::Exit(Exit::Input);
         }
         self.examine_mapped(number, self.machine.cpu.get(Reg::RAX));
-        company.called(&|| {
+        let tell = || {
             let written = self.kernel.accesses.iter().filter(|access| access.write);
             let by_kernel = written.map(|access| Moved {
                 from: Place::Kernel,
@@ -262,7 +262,8 @@ impl Process {
                 result: self.machine.cpu.get(Reg::RAX),
                 moved: by_kernel.chain(self.kernel.moved.iter().copied()).collect(),
             }
-        });
+        };
+        company.called(&tell, self);
         self.kernel.deliver(&mut self.machine, Some(number));
         self.tell(company);
         Event::Called(number)
@@ -289,13 +290,14 @@ impl Process {
                 let written = moved.iter().filter(|moved| moved.from != Place::Fresh);
                 self.kernel.accesses.extend(written.filter_map(Moved::access));
                 self.kernel.moved = moved;
-                company.called(&|| SystemCall {
+                let tell = || SystemCall {
                     time,
                     number: SERVED,
                     arguments,
                     result: self.machine.cpu.get(Reg::RAX),
                     moved: self.kernel.moved.clone(),
-                });
+                };
+                company.called(&tell, self);
             }
             Ok(None) => {}
             Err(Refused) => {
@@ -357,10 +359,10 @@ pub enum Event {
 }
 
 /// Who goes along with a run.
-trait Company {
+pub(crate) trait Company {
     fn run(&mut self, machine: &mut Machine, until: Time) -> Stop;
-    /// A system call was served, to be asked for if somebody cares.
-    fn called(&mut self, _call: &dyn Fn() -> SystemCall) {}
+    /// A system call was served, to be asked for if somebody cares; the process is as it left it.
+    fn called(&mut self, _call: &dyn Fn() -> SystemCall, _process: &Process) {}
     fn interrupted(&mut self, interruption: Interruption);
 }
 
@@ -396,7 +398,7 @@ impl Company for Following<'_> {
         machine.run_traced(until, self.trace)
     }
 
-    fn called(&mut self, call: &dyn Fn() -> SystemCall) {
+    fn called(&mut self, call: &dyn Fn() -> SystemCall, _: &Process) {
         self.calls.push(call());
     }
 

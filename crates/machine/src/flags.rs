@@ -18,7 +18,27 @@ pub const fn code(kind: FlagKind, size: Size) -> u64 {
     (kind as u64) << 2 | size as u64
 }
 
-const fn size_of(code: u64) -> Size {
+/// The kind of a record, as [`FlagRecord::code`] has it. Those that no record has are told as raw.
+pub const fn kind_of(code: u64) -> FlagKind {
+    const KINDS: [FlagKind; 12] = [
+        FlagKind::Raw,
+        FlagKind::Add,
+        FlagKind::Adc,
+        FlagKind::Sub,
+        FlagKind::Sbb,
+        FlagKind::Logic,
+        FlagKind::Inc,
+        FlagKind::Dec,
+        FlagKind::Shl,
+        FlagKind::Shr,
+        FlagKind::Sar,
+        FlagKind::Mul,
+    ];
+    let number = (code >> 2) as usize;
+    if number < KINDS.len() { KINDS[number] } else { FlagKind::Raw }
+}
+
+pub const fn size_of(code: u64) -> Size {
     Size::ALL[(code & 3) as usize]
 }
 
@@ -287,6 +307,13 @@ fn shift_right_signed(size: Size, a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kind_of_a_record_is_read_from_its_code() {
+        for kind in [FlagKind::Raw, FlagKind::Sub, FlagKind::Logic, FlagKind::Sar, FlagKind::Mul] {
+            assert_eq!((kind_of(code(kind, Size::B2)), size_of(code(kind, Size::B2))), (kind, Size::B2));
+        }
+    }
 
     #[test]
     fn conditions_from_operands_agree_with_conditions_from_flags() {

@@ -5,11 +5,40 @@
 //! there, and knows it since it was lifted.
 
 use crate::{AccessFault, Cpu, Memory};
+use lift::Reg;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Whether a call with these arguments may go on: what it will read is checked before it does.
-pub type Check = fn(&Cpu, &mut Memory) -> Result<(), AccessFault>;
+pub type Check = fn(&Cpu, &dyn Readable) -> Result<(), AccessFault>;
+
+/// Memory as a [`Check`] sees it.
+pub trait Readable {
+    /// Whether anybody cares about what lies there.
+    fn is_checked(&self, address: u64) -> bool;
+    /// Copies bytes as far as they are mapped, and says how many.
+    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize;
+    /// An argument of the routine.
+    fn argument(&self, cpu: &Cpu, reg: Reg) -> u64 {
+        cpu.get(reg)
+    }
+    /// Whether all of these may be read.
+    fn check_readable(&self, address: u64, length: u64) -> Result<(), AccessFault>;
+}
+
+impl Readable for Memory {
+    fn is_checked(&self, address: u64) -> bool {
+        self.checked().contains(&address)
+    }
+
+    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize {
+        Memory::peek(self, address, buffer)
+    }
+
+    fn check_readable(&self, address: u64, length: u64) -> Result<(), AccessFault> {
+        Memory::check_readable(self, address, length)
+    }
+}
 
 /// What happens at an address.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 mod block;
 mod cpu;
 pub mod cpuid;
+mod definedness;
 mod exec;
 mod fast;
 mod fault;
@@ -20,10 +21,11 @@ pub mod vector;
 pub mod x87;
 
 pub use cpu::Cpu;
-pub use exec::Force;
+pub use definedness::{Definedness, Origin, Use, UseKind};
+pub use exec::{Force, effective};
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
-pub use hooks::{Check, Hook, Hooks};
+pub use hooks::{Check, Hook, Hooks, Readable};
 pub use interruption::{Copied, Interruption, InterruptionKind};
 pub use intervention::{Action, Edit, Intervention};
 pub use machine::{Checkpoint, Core, Machine, Time};

@@ -330,6 +330,11 @@ impl Machine {
             let ops = block.ops_of(instruction);
             if O::WATCHES {
                 observer.instruction(self.time, instruction.address, ops, &self.core.cpu);
+                if index == 0
+                    && let Some(Hook::Check(check)) = block.hook
+                {
+                    observer.routine(check, &self.core.cpu, &self.core.memory);
+                }
             }
             let mut cx = Context { observer, time: self.time, address: instruction.address, force };
             let next = block.instructions.get(index + 1).map_or(block.end, |next| next.address);
@@ -365,8 +370,7 @@ impl Machine {
                 (!passed).then_some(Stop::Hook)
             }
             Hook::Check(check) => {
-                let Core { cpu, memory, .. } = &mut *self.core;
-                let fault = check(cpu, memory).err()?;
+                let fault = check(&self.core.cpu, &self.core.memory).err()?;
                 Some(self.fault(FaultKind::Memory(fault)))
             }
         }

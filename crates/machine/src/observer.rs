@@ -1,7 +1,7 @@
 //! Observers: what a run can be watched by. An observer is a type parameter of the run, so a run
 //! that nobody watches pays nothing.
 
-use crate::{Cpu, Interruption, Time};
+use crate::{Check, Cpu, Interruption, Memory, Time};
 use lift::Op;
 
 /// Called during a watched run. Addresses and times are those of the instruction at hand.
@@ -15,6 +15,9 @@ pub trait Observer {
 
     /// Before an instruction; `cpu` is the state before it.
     fn instruction(&mut self, _time: Time, _address: u64, _ops: &[Op], _cpu: &Cpu) {}
+    /// The instruction is the first of a routine whose loads are not checked one by one, since it reads more than it needs; what it needs
+    /// the check tells.
+    fn routine(&mut self, _check: Check, _cpu: &Cpu, _memory: &Memory) {}
     /// Before an op; `cpu` holds its inputs.
     fn op(&mut self, _op: &Op, _cpu: &Cpu) {}
     /// Memory was read.

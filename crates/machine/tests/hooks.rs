@@ -3,7 +3,7 @@
 use lift::Reg;
 use machine::{
     Access, AccessFault, Backing, Cause, Cpu, Fault, FaultKind, Hook, Machine, Memory, PAGE_SIZE,
-    Permissions, Region, Stop, Time, Trace, Unwatched,
+    Permissions, Readable, Region, Stop, Time, Trace, Unwatched,
 };
 
 const CODE: u64 = 0x40_0000;
@@ -88,7 +88,7 @@ fn a_pause_lets_the_function_run() {
     }
 }
 
-fn refuses_odd_pointers(cpu: &Cpu, _: &mut Memory) -> Result<(), AccessFault> {
+fn refuses_odd_pointers(cpu: &Cpu, _: &dyn Readable) -> Result<(), AccessFault> {
     match cpu.get(Reg::RDI) % 2 {
         0 => Ok(()),
         _ => Err(AccessFault { address: cpu.get(Reg::RDI), access: Access::Read, cause: Cause::Forbidden }),

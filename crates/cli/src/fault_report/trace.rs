@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lift::Reg;
 use machine::Machine;
-use program::{End, FileReader, Position, Program, Registers};
+use program::{End, FileReader, Frame, Position, Program, Registers};
 
 use crate::streams::printable;
 use crate::view::short_path;
@@ -70,14 +70,42 @@ pub fn print(machine: &Machine, program: &Program) -> String {
 
 /// The line of the program's own code that called the function that is about to be served, as `list.c:31`.
 pub fn own_place(machine: &Machine, program: &Program) -> Option<String> {
+    // The first is that function, which may be the program's own.
+    own_position(machine, program, 1).as_ref().map(place)
+}
+
+/// The innermost line of the program's own code, but for the first `skipped` frames.
+pub fn own_position(machine: &Machine, program: &Program, skipped: usize) -> Option<Position> {
+    let frames = frames(machine, program);
+    frames.iter().skip(skipped).find_map(|frame| position_in(program, frame.lookup))
+}
+
+/// The innermost address that is the program's own: that of an instruction, or in one that calls.
+pub fn own_address(machine: &Machine, program: &Program) -> Option<u64> {
+    let is_main = |address: u64| {
+        let object = program.locate(address).object;
+        object.is_some() && object.as_ref() == program.main_object()
+    };
+    let mut addresses = frames(machine, program).into_iter().map(|frame| frame.lookup);
+    addresses.find(|address| is_main(*address) || position_in(program, *address).is_some())
+}
+
+fn frames(machine: &Machine, program: &Program) -> Vec<Frame> {
     let general = std::array::from_fn(|n| machine.cpu.get(Reg::general(n as u8)));
     let registers = Registers::new(machine.cpu.rip, general);
     let mut read = |address, buffer: &mut [u8]| machine.memory.peek(address, buffer) == buffer.len();
-    let frames = program.backtrace(&registers, MOST_OWN, &mut read).frames;
-    // The first is that function, which may be the program's own.
-    let mut calls = frames.iter().skip(1).flat_map(|frame| calls_at(program, frame.lookup));
-    let position = calls.find_map(|call| call.position.filter(|position| !is_system(&position.file)))?;
-    Some(format!("{}:{}", short_path(&position.file), position.line))
+    program.backtrace(&registers, MOST_OWN, &mut read).frames
+}
+
+/// Where an address is in the program's own sources.
+fn position_in(program: &Program, address: u64) -> Option<Position> {
+    let mut positions = calls_at(program, address).into_iter().filter_map(|call| call.position);
+    positions.find(|position| !is_system(&position.file))
+}
+
+/// A line, as `list.c:31`.
+pub fn place(position: &Position) -> String {
+    format!("{}:{}", short_path(&position.file), position.line)
 }
 
 /// The last component of a path.

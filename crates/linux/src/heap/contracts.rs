@@ -1,11 +1,11 @@
 //! What the string and memory routines of the C library read, by their contracts.
 //!
 //! Their code loads whole vectors, beyond the ends of what they are given, as far as the page goes. So their loads are not checked one
-//! by one; what they may read is, when they are called. Only what lies in the heap is looked at. A check never asks for more than the
+//! by one; what they may read is, when they are called. Only what lies in the heap is looked at, or all memory if somebody cares about all of it. A check never asks for more than the
 //! routine must read: up to where its answer is decided.
 
 use lift::Reg;
-use machine::{AccessFault, Check, Cpu, Memory};
+use machine::{AccessFault, Check, Cpu, Readable};
 
 type Checked = Result<(), AccessFault>;
 
@@ -14,38 +14,69 @@ pub fn of(name: &str) -> Option<Check> {
     // Internal names of glibc are the same with underscores.
     let name = name.strip_prefix("__").unwrap_or(name);
     let check: Check = match name {
-        "strlen" | "strrchr" | "rindex" => |cpu, memory| string(memory, first(cpu)),
-        "strnlen" => |cpu, memory| bounded(memory, first(cpu), second(cpu)),
-        "strchr" | "index" | "strchrnul" => |cpu, memory| up_to(memory, first(cpu), second(cpu) as u8),
-        "rawmemchr" => |cpu, memory| memory_up_to(memory, first(cpu), second(cpu) as u8, u64::MAX),
-        "memchr" => |cpu, memory| memory_up_to(memory, first(cpu), second(cpu) as u8, third(cpu)),
-        "memrchr" => |cpu, memory| memory_down_to(memory, first(cpu), second(cpu) as u8, third(cpu)),
-        "strcmp" | "strcoll" => |cpu, memory| strings(memory, first(cpu), second(cpu), u64::MAX, u8::eq),
-        "strncmp" => |cpu, memory| strings(memory, first(cpu), second(cpu), third(cpu), u8::eq),
-        "strcasecmp" | "strcasecmp_l" => {
-            |cpu, memory| strings(memory, first(cpu), second(cpu), u64::MAX, u8::eq_ignore_ascii_case)
+        "strlen" | "strrchr" | "rindex" => |cpu, memory| string(memory, first(cpu, memory)),
+        "strnlen" => |cpu, memory| bounded(memory, first(cpu, memory), second(cpu, memory)),
+        "strchr" | "index" | "strchrnul" => {
+            |cpu, memory| up_to(memory, first(cpu, memory), second(cpu, memory) as u8)
         }
-        "strncasecmp" | "strncasecmp_l" => {
-            |cpu, memory| strings(memory, first(cpu), second(cpu), third(cpu), u8::eq_ignore_ascii_case)
+        "rawmemchr" => {
+            |cpu, memory| memory_up_to(memory, first(cpu, memory), second(cpu, memory) as u8, u64::MAX)
         }
-        "memcmp" | "bcmp" | "memcmpeq" => |cpu, memory| same(memory, first(cpu), second(cpu), third(cpu)),
-        "strcpy" | "stpcpy" => |cpu, memory| string(memory, second(cpu)),
-        "strncpy" | "stpncpy" => |cpu, memory| bounded(memory, second(cpu), third(cpu)),
-        "strcat" => |cpu, memory| string(memory, first(cpu)).and_then(|()| string(memory, second(cpu))),
-        "strncat" => {
-            |cpu, memory| string(memory, first(cpu)).and_then(|()| bounded(memory, second(cpu), third(cpu)))
+        "memchr" => |cpu, memory| {
+            memory_up_to(memory, first(cpu, memory), second(cpu, memory) as u8, third(cpu, memory))
+        },
+        "memrchr" => |cpu, memory| {
+            memory_down_to(memory, first(cpu, memory), second(cpu, memory) as u8, third(cpu, memory))
+        },
+        "strcmp" | "strcoll" => {
+            |cpu, memory| strings(memory, first(cpu, memory), second(cpu, memory), u64::MAX, u8::eq)
         }
-        "strstr" => |cpu, memory| contained(memory, first(cpu), second(cpu)),
-        "strspn" => |cpu, memory| span(memory, first(cpu), second(cpu), true),
-        "strcspn" | "strpbrk" => |cpu, memory| span(memory, first(cpu), second(cpu), false),
-        "wcslen" | "wcsrchr" => |cpu, memory| wide(memory, first(cpu), u64::MAX, 0),
-        "wcsnlen" => |cpu, memory| wide(memory, first(cpu), second(cpu), 0),
-        "wcschr" => |cpu, memory| wide(memory, first(cpu), u64::MAX, second(cpu) as u32),
-        "wmemchr" => |cpu, memory| wide_memory(memory, first(cpu), third(cpu), second(cpu) as u32),
-        "wcscpy" => |cpu, memory| wide(memory, second(cpu), u64::MAX, 0),
-        "wcscmp" => |cpu, memory| wide_strings(memory, first(cpu), second(cpu), u64::MAX, true),
-        "wcsncmp" => |cpu, memory| wide_strings(memory, first(cpu), second(cpu), third(cpu), true),
-        "wmemcmp" => |cpu, memory| wide_strings(memory, first(cpu), second(cpu), third(cpu), false),
+        "strncmp" => {
+            |cpu, memory| strings(memory, first(cpu, memory), second(cpu, memory), third(cpu, memory), u8::eq)
+        }
+        "strcasecmp" | "strcasecmp_l" => |cpu, memory| {
+            strings(memory, first(cpu, memory), second(cpu, memory), u64::MAX, u8::eq_ignore_ascii_case)
+        },
+        "strncasecmp" | "strncasecmp_l" => |cpu, memory| {
+            strings(
+                memory,
+                first(cpu, memory),
+                second(cpu, memory),
+                third(cpu, memory),
+                u8::eq_ignore_ascii_case,
+            )
+        },
+        "memcmp" | "bcmp" | "memcmpeq" => {
+            |cpu, memory| same(memory, first(cpu, memory), second(cpu, memory), third(cpu, memory))
+        }
+        "strcpy" | "stpcpy" => |cpu, memory| string(memory, second(cpu, memory)),
+        "strncpy" | "stpncpy" => |cpu, memory| bounded(memory, second(cpu, memory), third(cpu, memory)),
+        "strcat" => |cpu, memory| {
+            string(memory, first(cpu, memory)).and_then(|()| string(memory, second(cpu, memory)))
+        },
+        "strncat" => |cpu, memory| {
+            string(memory, first(cpu, memory))
+                .and_then(|()| bounded(memory, second(cpu, memory), third(cpu, memory)))
+        },
+        "strstr" => |cpu, memory| contained(memory, first(cpu, memory), second(cpu, memory)),
+        "strspn" => |cpu, memory| span(memory, first(cpu, memory), second(cpu, memory), true),
+        "strcspn" | "strpbrk" => |cpu, memory| span(memory, first(cpu, memory), second(cpu, memory), false),
+        "wcslen" | "wcsrchr" => |cpu, memory| wide(memory, first(cpu, memory), u64::MAX, 0),
+        "wcsnlen" => |cpu, memory| wide(memory, first(cpu, memory), second(cpu, memory), 0),
+        "wcschr" => |cpu, memory| wide(memory, first(cpu, memory), u64::MAX, second(cpu, memory) as u32),
+        "wmemchr" => |cpu, memory| {
+            wide_memory(memory, first(cpu, memory), third(cpu, memory), second(cpu, memory) as u32)
+        },
+        "wcscpy" => |cpu, memory| wide(memory, second(cpu, memory), u64::MAX, 0),
+        "wcscmp" => {
+            |cpu, memory| wide_strings(memory, first(cpu, memory), second(cpu, memory), u64::MAX, true)
+        }
+        "wcsncmp" => |cpu, memory| {
+            wide_strings(memory, first(cpu, memory), second(cpu, memory), third(cpu, memory), true)
+        },
+        "wmemcmp" => |cpu, memory| {
+            wide_strings(memory, first(cpu, memory), second(cpu, memory), third(cpu, memory), false)
+        },
         _ => return None,
     };
     Some(check)
@@ -56,16 +87,16 @@ pub fn has_contract(name: &str) -> bool {
     of(name).is_some()
 }
 
-fn first(cpu: &Cpu) -> u64 {
-    cpu.get(Reg::RDI)
+fn first(cpu: &Cpu, memory: &dyn Readable) -> u64 {
+    memory.argument(cpu, Reg::RDI)
 }
 
-fn second(cpu: &Cpu) -> u64 {
-    cpu.get(Reg::RSI)
+fn second(cpu: &Cpu, memory: &dyn Readable) -> u64 {
+    memory.argument(cpu, Reg::RSI)
 }
 
-fn third(cpu: &Cpu) -> u64 {
-    cpu.get(Reg::RDX)
+fn third(cpu: &Cpu, memory: &dyn Readable) -> u64 {
+    memory.argument(cpu, Reg::RDX)
 }
 
 /// Bytes that are looked at in one go.
@@ -73,14 +104,15 @@ const STEP: u64 = 256;
 /// Bytes that are looked at in one call; what is longer is left to the loads themselves, of which none is checked then.
 const MOST: u64 = 1 << 30;
 
-fn in_heap(memory: &Memory, address: u64) -> bool {
-    memory.checked().contains(&address)
-}
-
 /// Reads stretch by stretch until `ends` says how many bytes of one still count, or `length` bytes are read. All of them must be
 /// readable; what is not mapped is left to the load that will fault.
-fn scan(memory: &Memory, start: u64, length: u64, mut ends: impl FnMut(&[u8]) -> Option<u64>) -> Checked {
-    if !in_heap(memory, start) {
+fn scan(
+    memory: &dyn Readable,
+    start: u64,
+    length: u64,
+    mut ends: impl FnMut(&[u8]) -> Option<u64>,
+) -> Checked {
+    if !memory.is_checked(start) {
         return Ok(());
     }
     let mut buffer = [0; STEP as usize];
@@ -109,24 +141,24 @@ fn through(piece: &[u8], is_end: impl Fn(u8) -> bool) -> Option<u64> {
     piece.iter().position(|&byte| is_end(byte)).map(|end| end as u64 + 1)
 }
 
-fn string(memory: &Memory, start: u64) -> Checked {
+fn string(memory: &dyn Readable, start: u64) -> Checked {
     up_to(memory, start, 0)
 }
 
-fn bounded(memory: &Memory, start: u64, most: u64) -> Checked {
+fn bounded(memory: &dyn Readable, start: u64, most: u64) -> Checked {
     scan(memory, start, most, |piece| through(piece, |byte| byte == 0))
 }
 
-fn up_to(memory: &Memory, start: u64, wanted: u8) -> Checked {
+fn up_to(memory: &dyn Readable, start: u64, wanted: u8) -> Checked {
     scan(memory, start, u64::MAX, |piece| through(piece, |byte| byte == 0 || byte == wanted))
 }
 
-fn memory_up_to(memory: &Memory, start: u64, wanted: u8, length: u64) -> Checked {
+fn memory_up_to(memory: &dyn Readable, start: u64, wanted: u8, length: u64) -> Checked {
     scan(memory, start, length, |piece| through(piece, |byte| byte == wanted))
 }
 
-fn memory_down_to(memory: &Memory, start: u64, wanted: u8, length: u64) -> Checked {
-    if !in_heap(memory, start) || length > MOST {
+fn memory_down_to(memory: &dyn Readable, start: u64, wanted: u8, length: u64) -> Checked {
+    if !memory.is_checked(start) || length > MOST {
         return Ok(());
     }
     let mut done = 0;
@@ -149,13 +181,13 @@ fn memory_down_to(memory: &Memory, start: u64, wanted: u8, length: u64) -> Check
 
 /// Goes over two stretches side by side until `ends` says how many bytes of a pair of pieces still count.
 fn both(
-    memory: &Memory,
+    memory: &dyn Readable,
     one: u64,
     other: u64,
     length: u64,
     ends: impl Fn(&[u8], &[u8]) -> Option<u64>,
 ) -> Checked {
-    if !in_heap(memory, one) && !in_heap(memory, other) {
+    if !memory.is_checked(one) && !memory.is_checked(other) {
         return Ok(());
     }
     let (mut a, mut b) = ([0; STEP as usize], [0; STEP as usize]);
@@ -178,21 +210,21 @@ fn both(
     Ok(())
 }
 
-fn strings(memory: &Memory, one: u64, other: u64, most: u64, alike: fn(&u8, &u8) -> bool) -> Checked {
+fn strings(memory: &dyn Readable, one: u64, other: u64, most: u64, alike: fn(&u8, &u8) -> bool) -> Checked {
     both(memory, one, other, most, |piece, pair| {
         let ends = |(a, b): (&u8, &u8)| *a == 0 || *b == 0 || !alike(a, b);
         piece.iter().zip(pair).position(ends).map(|end| end as u64 + 1)
     })
 }
 
-fn same(memory: &Memory, one: u64, other: u64, length: u64) -> Checked {
+fn same(memory: &dyn Readable, one: u64, other: u64, length: u64) -> Checked {
     both(memory, one, other, length, |piece, pair| {
         piece.iter().zip(pair).position(|(a, b)| a != b).map(|end| end as u64 + 1)
     })
 }
 
 /// The bytes of a string that can be read, up to its end, and whether it has one.
-fn text(memory: &Memory, start: u64) -> (Vec<u8>, bool) {
+fn text(memory: &dyn Readable, start: u64) -> (Vec<u8>, bool) {
     let mut text = Vec::new();
     let mut buffer = [0; STEP as usize];
     while (text.len() as u64) < MOST {
@@ -211,9 +243,9 @@ fn text(memory: &Memory, start: u64) -> (Vec<u8>, bool) {
 }
 
 /// A string is looked for in another: that is read up to the end of what is found.
-fn contained(memory: &Memory, text_start: u64, wanted_start: u64) -> Checked {
+fn contained(memory: &dyn Readable, text_start: u64, wanted_start: u64) -> Checked {
     string(memory, wanted_start)?;
-    if !in_heap(memory, text_start) {
+    if !memory.is_checked(text_start) {
         return Ok(());
     }
     let (wanted, _) = text(memory, wanted_start);
@@ -228,9 +260,9 @@ fn contained(memory: &Memory, text_start: u64, wanted_start: u64) -> Checked {
 }
 
 /// A string is read up to the first character that is not, or is, in a set.
-fn span(memory: &Memory, start: u64, set_start: u64, while_in: bool) -> Checked {
+fn span(memory: &dyn Readable, start: u64, set_start: u64, while_in: bool) -> Checked {
     string(memory, set_start)?;
-    if !in_heap(memory, start) {
+    if !memory.is_checked(start) {
         return Ok(());
     }
     let (set, _) = text(memory, set_start);
@@ -248,21 +280,21 @@ fn wide_length(most: u64) -> u64 {
     most.saturating_mul(4)
 }
 
-fn wide(memory: &Memory, start: u64, most: u64, wanted: u32) -> Checked {
+fn wide(memory: &dyn Readable, start: u64, most: u64, wanted: u32) -> Checked {
     scan(memory, start, wide_length(most), |piece| {
         let end = wide_characters(piece).position(|character| character == 0 || character == wanted)?;
         Some(end as u64 * 4 + 4)
     })
 }
 
-fn wide_memory(memory: &Memory, start: u64, length: u64, wanted: u32) -> Checked {
+fn wide_memory(memory: &dyn Readable, start: u64, length: u64, wanted: u32) -> Checked {
     scan(memory, start, wide_length(length), |piece| {
         let end = wide_characters(piece).position(|character| character == wanted)?;
         Some(end as u64 * 4 + 4)
     })
 }
 
-fn wide_strings(memory: &Memory, one: u64, other: u64, most: u64, ends_at_zero: bool) -> Checked {
+fn wide_strings(memory: &dyn Readable, one: u64, other: u64, most: u64, ends_at_zero: bool) -> Checked {
     both(memory, one, other, wide_length(most), |piece, pair| {
         let mut pairs = wide_characters(piece).zip(wide_characters(pair));
         let end = pairs.position(|(a, b)| a != b || ends_at_zero && a == 0)?;

@@ -392,7 +392,7 @@ handler! {
     check(core, code, at, left) {
         // SAFETY: the compiler has put such a function there.
         let check = unsafe { std::mem::transmute::<usize, crate::Check>(code.imm as usize) };
-        if check(&core.cpu, &mut core.memory).is_err() {
+        if check(&core.cpu, &core.memory).is_err() {
             return bail(core, at, left);
         }
     }
