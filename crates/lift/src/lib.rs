@@ -16,7 +16,8 @@ pub mod x87;
 
 pub use describe::{Description, describe};
 pub use effects::{ENVIRONMENT_BYTES, Effects, FNSAVE_BYTES, FXSAVE_BYTES, FXSAVE_WRITTEN};
-pub use lift::{Decoded, decode, goes_on, lift};
+pub use iced_x86::Instruction;
+pub use lift::{Decoded, decode, decode_all, goes_on, lift, only_computes};
 pub use op::*;
 pub use reg::{Reg, SLOTS};
 pub use sources::{Bytes, Sources, WHOLE, low};

@@ -12,7 +12,7 @@ mod x87;
 
 use crate::{Address, MAX_INSTRUCTION, Op, Reg, Size, Value};
 use iced_x86::{
-    Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, MemorySize, OpKind, Register,
+    Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, MemorySize, Mnemonic, OpKind, Register,
 };
 
 /// What the bytes at an address are.
@@ -34,6 +34,51 @@ pub fn decode(bytes: &[u8], address: u64) -> Decoded {
         DecoderError::NoMoreBytes if bytes.len() < MAX_INSTRUCTION => Decoded::Truncated,
         _ => Decoded::Invalid,
     }
+}
+
+/// One instruction after the other, to the end of some bytes; `None` is a byte that begins none.
+pub fn decode_all(bytes: &[u8], address: u64) -> impl Iterator<Item = Option<Instruction>> {
+    let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
+    std::iter::from_fn(move || {
+        let start = decoder.position();
+        if start >= bytes.len() {
+            return None;
+        }
+        let instruction = decoder.decode();
+        if decoder.last_error() == DecoderError::None {
+            return Some(Some(instruction));
+        }
+        decoder.set_ip(address.wrapping_add(start as u64 + 1));
+        decoder.set_position(start + 1).ok()?;
+        Some(None)
+    })
+}
+
+/// Whether an instruction is one of the common ones that do something, go on to the next, and do not tell an address by
+/// their own. Who looks for the others in much code need not lift these.
+pub fn only_computes(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    let is_common = matches!(
+        instruction.mnemonic(),
+        Mov | Movzx
+            | Movsx
+            | Movsxd
+            | Lea
+            | Push
+            | Pop
+            | Add
+            | Sub
+            | And
+            | Or
+            | Xor
+            | Cmp
+            | Test
+            | Shl
+            | Shr
+            | Sar
+    );
+    let (base, has_displacement) = (instruction.memory_base(), instruction.memory_displ_size() > 0);
+    is_common && base != Register::RIP && (base != Register::None || !has_displacement)
 }
 
 /// Appends the ops of `instruction` to `ops`. What is not supported becomes one

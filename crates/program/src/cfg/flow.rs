@@ -1,6 +1,6 @@
 //! What one instruction does to the flow of control, as its ops say.
 
-use lift::{Decoded, Op, Reg, Value};
+use lift::{Decoded, Instruction, Op, Reg, Value};
 
 /// An instruction as the graph needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +40,16 @@ const ALL_BUT_STACK_POINTER: u16 = !(1 << Reg::RSP.0);
 /// Decodes the instruction at the start of `bytes`; `None` when there is none. `ops` is left with its ops.
 pub(super) fn step(bytes: &[u8], address: u64, ops: &mut Vec<Op>) -> Option<Step> {
     let Decoded::Instruction(instruction) = lift::decode(bytes, address) else { return None };
-    ops.clear();
-    lift::lift(&instruction, ops);
+    let flow = flow(&instruction, ops);
     let length = u8::try_from(instruction.len()).ok().filter(|length| *length > 0)?;
-    let flow = match ops.last() {
+    Some(Step { length, flow, writes: ops.iter().map(writes).fold(0, |all, one| all | one) })
+}
+
+/// Where control goes after an instruction. `ops` is left with its ops.
+pub(super) fn flow(instruction: &Instruction, ops: &mut Vec<Op>) -> Flow {
+    ops.clear();
+    lift::lift(instruction, ops);
+    match ops.last() {
         Some(Op::Jump { target: Value::Const(target) }) => Flow::Jump(*target),
         Some(Op::Jump { .. }) => Flow::IndirectJump,
         Some(Op::Branch { taken, .. }) => Flow::Branch(*taken),
@@ -51,10 +57,9 @@ pub(super) fn step(bytes: &[u8], address: u64, ops: &mut Vec<Op>) -> Option<Step
         Some(Op::Call { target: Value::Reg(target), .. }) => Flow::Call(slot(ops, *target)),
         Some(Op::Return { .. }) => Flow::Return,
         Some(Op::Trap(_)) => Flow::Stop,
-        Some(Op::Unsupported) if !lift::goes_on(&instruction) => Flow::Stop,
+        Some(Op::Unsupported) if !lift::goes_on(instruction) => Flow::Stop,
         _ => Flow::On,
-    };
-    Some(Step { length, flow, writes: ops.iter().map(writes).fold(0, |all, one| all | one) })
+    }
 }
 
 /// The slot at a known address that `target` was loaded from, by the same instruction.

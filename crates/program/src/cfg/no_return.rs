@@ -24,7 +24,7 @@ const MOST_DEPTH: usize = 64;
 
 /// Names that the C standard or the implementation reserves, so that they mean the same wherever they are
 /// defined.
-const RESERVED: [&str; 24] = [
+const RESERVED: [&str; 25] = [
     "_Exit",
     "_Unwind_Resume",
     "__assert",
@@ -42,6 +42,7 @@ const RESERVED: [&str; 24] = [
     "__longjmp_chk",
     "__stack_chk_fail",
     "__stack_chk_fail_local",
+    "_dl_fatal_printf",
     "_exit",
     "_longjmp",
     "abort",
@@ -113,8 +114,16 @@ fn slot_returns(object: &ObjectFile, slot: u64, from: u64) -> bool {
     let name = object.relocations().import(object, slot);
     name.is_none_or(|name| {
         EXITS_UNLESS_ZERO.contains(&name)
-            || !is_reserved(name) && !IMPORTED.contains(&name) && !declared::never_returns(object, from, name)
+            || !is_reserved(name)
+                && !IMPORTED.contains(&name)
+                && (is_of_implementation(name) || !declared::never_returns(object, from, name))
     })
+}
+
+/// Whether no program may call a function of its own so; mangled names are another matter. The debug information of the C
+/// library would have to be opened to learn how it declares them.
+fn is_of_implementation(name: &str) -> bool {
+    matches!(name.as_bytes(), [b'_', b'_' | b'a'..=b'z', ..])
 }
 
 fn is_reserved(name: &str) -> bool {

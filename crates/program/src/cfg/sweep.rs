@@ -75,23 +75,38 @@ impl Sweep {
     ) {
         let is_movable = object.segments().iter().any(|segment| segment.address == 0);
         let mut ops = Vec::new();
-        let mut at = 0;
+        // What frames describe the code at hand.
+        let mut around = 0..0;
+        let mut address = start;
         let mut leads_on = false;
-        while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {
-            let address = start.wrapping_add(at as u64);
+        for instruction in lift::decode_all(code, start) {
+            let here = address;
             if !leads_on {
-                barriers.push(address);
+                barriers.push(here);
             }
-            let Some(step) = flow::step(rest, address, &mut ops) else {
+            let Some(instruction) = instruction else {
                 leads_on = false;
-                at += 1;
+                address = here.wrapping_add(1);
                 continue;
             };
-            at += usize::from(step.length);
+            address = here.wrapping_add(instruction.len() as u64);
+            if is_movable && lift::only_computes(&instruction) {
+                leads_on = true;
+                continue;
+            }
+            let flow = flow::flow(&instruction, &mut ops);
             // After a call, or something that does nothing, a function may begin all the same.
-            leads_on = matches!(step.flow, Flow::On | Flow::Branch(_)) && !ops.is_empty();
-            match step.flow {
-                Flow::Jump(target) | Flow::Branch(target) => self.jump(object, address, target),
+            leads_on = matches!(flow, Flow::On | Flow::Branch(_)) && !ops.is_empty();
+            match flow {
+                Flow::Jump(target) | Flow::Branch(target) => {
+                    if !around.contains(&here) {
+                        around = object.call_frames().range(here).unwrap_or(0..0);
+                    }
+                    // A part that was moved away has frames of its own.
+                    if !around.contains(&target) {
+                        self.jump(object, here, target);
+                    }
+                }
                 Flow::Call(callee) => {
                     // Its return address is no reference.
                     called.extend(if let Callee::Address(target) = callee { Some(target) } else { None });
