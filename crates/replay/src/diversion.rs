@@ -99,6 +99,8 @@ pub struct Writes {
     pub registers: RegisterSet,
     /// How many system calls were made; what they changed outside of memory is not told here.
     pub system_calls: u64,
+    /// How many functions of the heap were served, and signals delivered.
+    pub other_events: u64,
     /// How many entries of `memory` are sorted and merged.
     merged: usize,
 }
@@ -204,12 +206,16 @@ impl Diversion {
             match ended {
                 Ended::Call(number) => {
                     search.note_kernel(&self.process);
+                    search.writes.other_events += u64::from(number == SERVED);
                     if number != SERVED && !search.goal.permits(number) {
                         break (Outcome::Called, now);
                     }
                 }
                 Ended::Process(exit) => break (Outcome::Ended(exit), now),
-                Ended::Interrupted => search.note_kernel(&self.process),
+                Ended::Interrupted => {
+                    search.note_kernel(&self.process);
+                    search.writes.other_events += 1;
+                }
                 Ended::Until if now >= deadline => break (Outcome::CutShort, now),
                 Ended::Until => {}
             }
@@ -336,10 +342,11 @@ impl Writes {
     }
 
     /// Adds what was written on another way.
-    pub(crate) fn join(&mut self, other: &Writes) {
+    pub fn join(&mut self, other: &Writes) {
         other.memory.iter().for_each(|range| self.add(range.clone()));
         self.registers.add_all(&other.registers);
         self.system_calls += other.system_calls;
+        self.other_events += other.other_events;
         self.merge();
     }
 

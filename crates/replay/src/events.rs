@@ -168,6 +168,20 @@ impl RegisterSet {
         self.0[register.index() / 64] >> (register.index() % 64) & 1 != 0
     }
 
+    /// Takes one out.
+    pub fn remove(&mut self, register: Reg) {
+        self.0[register.index() / 64] &= !(1 << (register.index() % 64));
+    }
+
+    /// Those that are in both.
+    pub fn common(&self, other: &RegisterSet) -> RegisterSet {
+        RegisterSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = Reg> + '_ {
         (0..=u8::MAX).map(Reg).filter(|register| self.contains(*register))

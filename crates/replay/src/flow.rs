@@ -159,6 +159,27 @@ impl FunctionFlow {
         Some(self.cfg.block(self.post_dominators.immediate(block)?)?.start)
     }
 
+    /// Whether the branch decides if a loop goes on: from one of its sides, and only from one, ways lead back to it.
+    pub fn ends_loop(&self, branch: u64) -> bool {
+        let Some(own) = self.block_at(branch) else { return false };
+        let Some(block) = self.cfg.block(own) else { return false };
+        let sides: Vec<bool> = block.terminator.successors().map(|side| self.leads_back(side, own)).collect();
+        sides.contains(&true) && sides.contains(&false)
+    }
+
+    fn leads_back(&self, from: BlockId, to: BlockId) -> bool {
+        let mut seen = BTreeSet::from([from]);
+        let mut open = vec![from];
+        while let Some(block) = open.pop() {
+            if block == to {
+                return true;
+            }
+            let next = self.cfg.block(block).map(|block| block.terminator.successors());
+            open.extend(next.into_iter().flatten().filter(|next| seen.insert(*next)));
+        }
+        false
+    }
+
     /// Whether all ways from one instruction to the end pass by the other, as far as the graph tells.
     pub fn leads_to(&self, from: u64, to: u64) -> bool {
         let blocks = self.block_at(from).zip(self.block_at(to));

@@ -15,12 +15,12 @@ struct Hands {
 
 impl Gauge {
     /// Something begins that has this much to do.
-    pub(crate) fn begin(&self, all: u64) {
+    pub fn begin(&self, all: u64) {
         self.0.done.store(0, Ordering::Relaxed);
         self.0.all.store(all, Ordering::Relaxed);
     }
 
-    pub(crate) fn set(&self, done: u64) {
+    pub fn set(&self, done: u64) {
         self.0.done.store(done, Ordering::Relaxed);
     }
 

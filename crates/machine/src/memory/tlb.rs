@@ -137,6 +137,7 @@ impl Tlb {
     /// The entry is chosen by the page of the first byte. An access that crosses into the next page has too
     /// large an offset, and so has one to any other page, or one that is larger than what is known.
     #[inline(always)]
+    #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is accessed by the pointer")]
     pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
         let entry = &mut self.entries[index(address)];
         let mut host = entry.host;

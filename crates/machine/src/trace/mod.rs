@@ -289,6 +289,11 @@ impl<'a> Pass<'a> {
         matches!(self.block.hook, Some(Hook::Serve))
     }
 
+    /// Whether what the function here is going to read was checked before its first instruction.
+    pub fn is_checked(&self) -> bool {
+        matches!(self.block.hook, Some(Hook::Check(_)))
+    }
+
     /// The address of the block's first instruction, whether that is among those that ran or not.
     pub fn start(&self) -> u64 {
         self.block.start

@@ -58,6 +58,21 @@ impl<'p> Indices<'p> {
         found
     }
 
+    /// A walk that has come to the instruction that retires at `time`, to be gone on with in this run or in another one that
+    /// parts from it there.
+    pub fn walk_to(&mut self, recording: &mut Recording, time: Time) -> &mut Indexer<'p> {
+        let after = self.kept.partition_point(|(kept, _)| *kept <= time);
+        let known = self.kept.get(..after).and_then(<[_]>::last);
+        let (start, state) = known.map_or_else(|| (recording.start(), State::default()), Clone::clone);
+        self.indexer.restore(state);
+        recording.forward(start..time, |segment| {
+            self.keep(segment.start);
+            self.indexer.follow(segment.trace, segment.before, |_| {});
+            true
+        });
+        &mut self.indexer
+    }
+
     /// The most regions that were open at once, as far as the run was walked over.
     pub fn deepest(&self) -> usize {
         self.indexer.state().deepest()

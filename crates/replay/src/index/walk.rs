@@ -163,6 +163,26 @@ impl<'p> Indexer<'p> {
         self.state = state;
     }
 
+    /// The regions that are open, the outermost first: what [`Event::Enter`] told and [`Event::Leave`] has not taken back.
+    pub fn path(&self) -> Vec<Key> {
+        self.state.path(self.state.entries.len(), self.plans.keys())
+    }
+
+    /// The innermost point in scope: the regions around it, and its statement.
+    pub fn here(&self) -> (Vec<Key>, Option<PointKey>) {
+        let (mut end, mut frame) = (self.state.entries.len(), self.state.frame);
+        while let Some(Entry::Frame(Frame { function: None, outer, .. })) = self.state.entries.get(frame)
+            && frame > 0
+        {
+            (end, frame) = (frame, *outer);
+        }
+        let statement = match self.state.entries.get(frame) {
+            Some(Entry::Frame(frame)) => frame.statement,
+            _ => None,
+        };
+        (self.state.path(end, self.plans.keys()), statement)
+    }
+
     /// Follows a stretch of the run. `before` is the state at its beginning, and is left as it is.
     pub fn follow(&mut self, trace: &Trace, before: &mut Process, mut event: impl FnMut(Event)) {
         let mut interruptions = trace.interruptions().iter().peekable();
@@ -347,6 +367,36 @@ impl State {
         self.entries.push(entry);
         self.deepest = self.deepest.max(self.entries.len());
         event(Event::Enter(key));
+    }
+
+    /// The keys of the first so many entries, without what is around everything.
+    fn path(&self, end: usize, keys: &Keys<'_>) -> Vec<Key> {
+        let mut function: Option<&FunctionPlan> = None;
+        let mut path = Vec::new();
+        for (place, entry) in self.entries.iter().take(end).enumerate() {
+            let key = match entry {
+                Entry::Frame(frame) => {
+                    function = frame.function.as_deref();
+                    frame.key
+                }
+                Entry::Region(Region { of: Of::Again(address), count, .. }) => {
+                    Key::Again { at: keys(*address), count: *count }
+                }
+                Entry::Region(Region { of: Of::Loose(address), side, count, .. }) => {
+                    let condition = keys(*address).map(|key| (key, 0));
+                    Key::Side { condition, side: *side, count: *count }
+                }
+                Entry::Region(Region { of: Of::Condition(condition), side, count, .. }) => {
+                    let planned = function.and_then(|function| function.conditions.get(*condition as usize));
+                    let condition = planned.and_then(|planned| planned.key);
+                    Key::Side { condition, side: *side, count: *count }
+                }
+            };
+            if place > 0 {
+                path.push(key);
+            }
+        }
+        path
     }
 
     /// The point at `address`, in the regions that are open.

@@ -1,0 +1,300 @@
+//! The conditions that a run decided, one by one.
+//!
+//! What is decided is a condition of the source, however many branches it is made of: `a && b` is one decision, and it is made
+//! by the branch that leaves the group.
+
+use std::collections::HashMap;
+
+use machine::{Pass, Time};
+use program::conditions::{Exit, MemberKind, Step};
+use program::{Condition, ConditionKind, Program, Scope, Stmt, Trust};
+use replay::events::Ending;
+use replay::{Flow, Recording, Shape, Shapes};
+
+/// So many decisions are looked at, the last ones of the run.
+const MOST_INSTANCES: usize = 1 << 22;
+
+/// A value that a condition became is put away within so many instructions.
+const MOST_AFTER: usize = 8;
+
+/// A condition of the program, as far as switching needs it.
+pub struct KnownCondition {
+    pub condition: Condition,
+    pub stmt: Option<Stmt>,
+    /// Where its ways meet again in the same activation.
+    pub join: Option<u64>,
+    /// It decides whether a loop goes on.
+    pub ends_loop: bool,
+    /// How often it was decided.
+    pub count: u64,
+}
+
+/// One decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Its place in [`Instances::conditions`].
+    pub condition: u32,
+    /// Which member made it.
+    pub member: u16,
+    /// The side that was taken; not known of a condition that is no jump.
+    pub exit: Option<Exit>,
+    pub time: Time,
+    /// The how manieth decision of the condition it is, from 1.
+    pub number: u64,
+}
+
+/// The decisions of a stretch of a run, in order.
+#[derive(Default)]
+pub struct Instances {
+    pub conditions: Vec<KnownCondition>,
+    pub list: Vec<Instance>,
+    /// Decisions before the first of the list.
+    pub left_out: u64,
+    /// When each member of a condition was executed, and which instance of the list, counted from the very first, it belongs to.
+    members: Vec<(Time, u64)>,
+    /// Where the ways from each piece of code in scope meet again, by its first address.
+    pub joins: HashMap<u64, u64>,
+}
+
+/// What a pass through a block has to do with conditions.
+struct Plan {
+    /// The conditions that are decided without a jump.
+    inner: Vec<Inner>,
+    /// The condition that the jump at its end has a part in.
+    last: Option<(u32, u16)>,
+    count: u16,
+    ending: Ending,
+}
+
+/// A condition that becomes a value.
+#[derive(Clone, Copy)]
+struct Inner {
+    instruction: u16,
+    condition: u32,
+    member: u16,
+    /// How many instructions after it are of the same statement: what they do with the value is told as one.
+    more: u16,
+}
+
+struct Walk<'a, 'p> {
+    flow: &'a Flow<'p>,
+    scope: &'a Scope,
+    found: Instances,
+    shapes: Shapes,
+    plans: Vec<Plan>,
+    /// Who has a part in which condition, by address; functions that were looked at.
+    deciders: HashMap<u64, (u32, u16)>,
+    functions: HashMap<u64, bool>,
+    /// The jump that was executed last: when, whose, and where it goes when it is taken.
+    jump: Option<(Time, u32, u16, u64)>,
+    /// Members of conditions that have not been decided yet.
+    open: HashMap<u32, Vec<Time>>,
+    total: u64,
+}
+
+impl Instances {
+    /// The decisions of code in scope from one instant to another.
+    pub fn of(
+        recording: &mut Recording,
+        flow: &Flow<'_>,
+        scope: &Scope,
+        start: Time,
+        end: Time,
+    ) -> Instances {
+        let mut walk = Walk {
+            flow,
+            scope,
+            found: Instances::default(),
+            shapes: Shapes::default(),
+            plans: Vec::new(),
+            deciders: HashMap::new(),
+            functions: HashMap::new(),
+            jump: None,
+            open: HashMap::new(),
+            total: 0,
+        };
+        // One more, to see where the last one went.
+        recording.forward(start..Time(end.0.saturating_add(1)), |segment| {
+            segment.trace.forward().for_each(|pass| walk.pass(&pass));
+            true
+        });
+        let mut found = walk.found;
+        found.members.sort_by_key(|(time, number)| (*time, std::cmp::Reverse(*number)));
+        found.members.dedup_by_key(|(time, _)| *time);
+        found.list.retain(|instance| instance.time < end);
+        found
+    }
+
+    /// The instance that a member belongs to which was executed at `time`: its place in the list.
+    pub fn at(&self, time: Time) -> Option<usize> {
+        let place = self.members.partition_point(|(known, _)| *known < time);
+        let (known, number) = self.members.get(place)?;
+        if *known != time {
+            return None;
+        }
+        let place = usize::try_from(number.checked_sub(self.left_out)?).ok()?;
+        self.list.get(place).map(|_| place)
+    }
+
+    pub fn known(&self, instance: &Instance) -> Option<&KnownCondition> {
+        self.conditions.get(instance.condition as usize)
+    }
+}
+
+impl Walk<'_, '_> {
+    fn program(&self) -> &Program {
+        self.flow.program()
+    }
+
+    fn pass(&mut self, pass: &Pass<'_>) {
+        let place = self.shapes.place(pass) as usize;
+        if self.plans.len() <= place {
+            let plan = self.plan(&Shape::new(pass));
+            self.plans.push(plan);
+        }
+        if let Some((time, condition, member, taken)) = self.jump.take() {
+            let next = self.shapes.get(place as u32).map_or(0, Shape::start);
+            self.jumped(time, condition, member, next == taken);
+        }
+        let Some(plan) = self.plans.get(place) else { return };
+        let last = plan.last.zip(match plan.ending {
+            Ending::Branch { taken } => Some(taken),
+            _ => None,
+        });
+        let end = Time(pass.time.0 + u64::from(plan.count).saturating_sub(1));
+        self.jump = last.map(|((condition, member), taken)| (end, condition, member, taken));
+        for index in 0..plan.inner.len() {
+            let Some(&inner) = self.plans.get(place).and_then(|plan| plan.inner.get(index)) else { break };
+            let time = Time(pass.time.0 + u64::from(inner.instruction));
+            let number = self.total;
+            self.decided(time, inner.condition, inner.member, None);
+            let after = (1..=u64::from(inner.more)).map(|more| (Time(time.0 + more), number));
+            self.found.members.extend(after);
+        }
+    }
+
+    /// A member that is a jump went on.
+    fn jumped(&mut self, time: Time, condition: u32, member: u16, taken: bool) {
+        let known = self.found.conditions.get(condition as usize);
+        let Some(known) = known.and_then(|known| known.condition.members.get(usize::from(member))) else {
+            return;
+        };
+        match if taken { known.holds } else { known.fails } {
+            Step::Exit(exit) => self.decided(time, condition, member, Some(exit)),
+            Step::Unknown => self.decided(time, condition, member, None),
+            Step::Member(_) => self.open.entry(condition).or_default().push(time),
+            Step::Block(_) => {}
+        }
+    }
+
+    fn decided(&mut self, time: Time, condition: u32, member: u16, exit: Option<Exit>) {
+        let Some(known) = self.found.conditions.get_mut(condition as usize) else { return };
+        known.count += 1;
+        let number = known.count;
+        for earlier in self.open.remove(&condition).into_iter().flatten() {
+            self.found.members.push((earlier, self.total));
+        }
+        self.found.members.push((time, self.total));
+        self.found.list.push(Instance { condition, member, exit, time, number });
+        self.total += 1;
+        if self.found.list.len() >= MOST_INSTANCES * 2 {
+            self.forget_the_first();
+        }
+    }
+
+    /// Only the last ones are kept.
+    fn forget_the_first(&mut self) {
+        let found = &mut self.found;
+        let gone = found.list.len().saturating_sub(MOST_INSTANCES);
+        found.list.drain(..gone);
+        found.left_out += gone as u64;
+        let left_out = found.left_out;
+        found.members.retain(|(_, number)| *number >= left_out);
+    }
+
+    fn plan(&mut self, shape: &Shape) -> Plan {
+        let start = shape.start();
+        let mut plan = Plan {
+            inner: Vec::new(),
+            last: None,
+            count: shape.addresses().len() as u16,
+            ending: shape.ending,
+        };
+        if !self.is_in_scope(start) {
+            return plan;
+        }
+        if let Some(join) = self.flow.function(start).and_then(|function| function.reconvergence(start)) {
+            self.found.joins.insert(start, join);
+        }
+        for (instruction, address) in (0..).zip(shape.addresses()) {
+            let Some(&(condition, member)) = self.deciders.get(address) else { continue };
+            match self.kind_of(condition, member) {
+                Some(MemberKind::Jump) if *address == shape.last() => plan.last = Some((condition, member)),
+                Some(MemberKind::Set | MemberKind::Move) => {
+                    let more = self.same_statement(shape.addresses(), usize::from(instruction));
+                    plan.inner.push(Inner { instruction, condition, member, more });
+                    let next = shape.addresses().get(usize::from(instruction) + 1).copied();
+                    if let (Some(next), Some(known)) =
+                        (next, self.found.conditions.get_mut(condition as usize))
+                    {
+                        known.join.get_or_insert(next);
+                    }
+                }
+                _ => {}
+            }
+        }
+        plan
+    }
+
+    /// How many instructions after one are of its statement.
+    fn same_statement(&self, addresses: &[u64], from: usize) -> u16 {
+        let own = addresses.get(from).and_then(|address| self.program().statement_at(*address));
+        let after = addresses.iter().skip(from + 1).take(MOST_AFTER);
+        after.take_while(|address| self.program().statement_at(**address) == own).count() as u16
+    }
+
+    fn kind_of(&self, condition: u32, member: u16) -> Option<MemberKind> {
+        let known = self.found.conditions.get(condition as usize)?;
+        Some(known.condition.members.get(usize::from(member))?.kind)
+    }
+
+    /// Whether the function is in scope; its conditions are known then.
+    fn is_in_scope(&mut self, address: u64) -> bool {
+        let entry = self.program().function_at(address).map_or(address, |(start, _)| start);
+        if let Some(known) = self.functions.get(&entry) {
+            return *known;
+        }
+        let is_in_scope = self.scope.of(self.program(), entry) == Trust::InScope;
+        self.functions.insert(entry, is_in_scope);
+        if is_in_scope {
+            self.learn(address);
+        }
+        is_in_scope
+    }
+
+    fn learn(&mut self, address: u64) {
+        let found = self.program().conditions(address);
+        for condition in found.iter().flat_map(|found| found.iter()) {
+            // Which of several cases is taken is no matter of two sides.
+            if matches!(condition.kind, ConditionKind::Switch { .. }) {
+                continue;
+            }
+            let number = self.found.conditions.len() as u32;
+            for (member, known) in (0..).zip(&condition.members) {
+                self.deciders.insert(known.address, (number, member));
+            }
+            let jumps = condition.members.iter().find(|member| member.kind == MemberKind::Jump);
+            let join =
+                jumps.and_then(|jump| self.flow.function(jump.address)?.reconvergence(condition.id.address));
+            self.found.conditions.push(KnownCondition {
+                stmt: self.program().statement_at(condition.id.address),
+                condition: condition.clone(),
+                ends_loop: jumps
+                    .and_then(|jump| Some(self.flow.function(jump.address)?.ends_loop(jump.address)))
+                    .unwrap_or(false),
+                join,
+                count: 0,
+            });
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Whether a crash was avoided or only not come to: the three cases of the paper.
+//!
+//! The point that failed is known in another run by its execution index. A trial comes to it and does not fail there; or it comes to it
+//! and fails again; or it never comes to it, and nobody can tell whether the reason of the failure has gone.
+
+use machine::{Time, Trace};
+use replay::index::{Event, Indexer, Indices, Key, PointKey};
+use replay::{Diversion, Recording};
+
+/// Instructions that are followed in one go.
+const STRETCH: u64 = 1 << 15;
+
+/// A statement instance, by its execution index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    path: Vec<Key>,
+    statement: Option<PointKey>,
+}
+
+/// What became of the point that failed, in another run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Presence {
+    /// It was come to.
+    pub reached: bool,
+    /// The run ended there.
+    pub ended_there: bool,
+    /// The condition right around it was decided the other way, and was not the one that was switched.
+    pub guarded: bool,
+}
+
+impl Point {
+    /// The point at which a run is at `time`.
+    pub fn at(indices: &mut Indices<'_>, recording: &mut Recording, time: Time) -> Point {
+        Point::of(indices.walk_to(recording, time))
+    }
+
+    pub fn of(indexer: &Indexer<'_>) -> Point {
+        let (path, statement) = indexer.here();
+        Point { path, statement }
+    }
+
+    /// Looks for it in a run that begins where `indexer` is, up to the run's end or `deadline`.
+    /// `by_jump` says that it begins with a jump that was made to go the other way.
+    pub fn seek(
+        &self,
+        indexer: &mut Indexer<'_>,
+        run: &mut Diversion,
+        by_jump: bool,
+        deadline: Time,
+    ) -> Presence {
+        let mut seeker = Seeker::new(self, indexer.path());
+        seeker.decisions = u64::from(!by_jump);
+        let mut trace = Trace::new();
+        let process = run.process();
+        loop {
+            let mut before = process.fork();
+            let start = process.machine.time;
+            let until = Time(start.0.saturating_add(STRETCH)).min(deadline);
+            trace.clear();
+            process.run_traced(until, &mut trace);
+            indexer.follow(&trace, &mut before, |event| seeker.event(event));
+            if process.kernel.ended.is_some()
+                || process.machine.time >= deadline
+                || process.machine.time == start
+            {
+                break;
+            }
+        }
+        seeker.presence.ended_there = Point::of(indexer) == *self;
+        seeker.presence
+    }
+}
+
+struct Seeker<'a> {
+    point: &'a Point,
+    open: Vec<Key>,
+    /// How many of the regions around the point are open.
+    common: usize,
+    decisions: u64,
+    presence: Presence,
+}
+
+impl<'a> Seeker<'a> {
+    fn new(point: &'a Point, open: Vec<Key>) -> Seeker<'a> {
+        let common = open.iter().zip(&point.path).take_while(|(mine, theirs)| mine == theirs).count();
+        Seeker { point, open, common, decisions: 0, presence: Presence::default() }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Leave(depth) => {
+                // What is around everything has no key.
+                self.open.truncate(depth.saturating_sub(1));
+                self.common = self.common.min(self.open.len());
+            }
+            Event::Enter(key) => {
+                self.decisions += u64::from(matches!(key, Key::Side { .. }));
+                let is_within = self.common == self.open.len();
+                let wanted = self.point.path.get(self.open.len()).filter(|_| is_within);
+                if wanted == Some(&key) {
+                    self.common += 1;
+                } else if wanted.is_some_and(|wanted| is_other_side(wanted, &key))
+                    && self.open.len() + 1 == self.point.path.len()
+                    && self.decisions > 1
+                {
+                    self.presence.guarded = true;
+                }
+                self.open.push(key);
+            }
+            Event::Statement { key, .. } => {
+                let is_there = self.common == self.point.path.len() && self.open.len() == self.common;
+                self.presence.reached |= is_there && Some(key) == self.point.statement;
+            }
+        }
+    }
+}
+
+/// Whether two regions are the sides of one decision.
+fn is_other_side(one: &Key, other: &Key) -> bool {
+    match (one, other) {
+        (Key::Side { condition: a, side: x, count: m }, Key::Side { condition: b, side: y, count: n }) => {
+            a == b && m == n && x != y
+        }
+        _ => false,
+    }
+}

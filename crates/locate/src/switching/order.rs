@@ -1,0 +1,64 @@
+//! In which order conditions are tried.
+
+use std::collections::HashMap;
+
+use machine::Time;
+use replay::{Step, Watch};
+
+use crate::instances::Instances;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Last executed, first switched.
+    Lefs,
+    /// Those first on which the failure depends, the nearest first; then the others, the last first.
+    #[default]
+    Prior,
+}
+
+/// How far decisions are from a failure, by dependence.
+pub struct Distances<'a> {
+    instances: &'a Instances,
+    found: HashMap<usize, u32>,
+    /// When what is wrong was made.
+    pub emission: Option<Time>,
+}
+
+impl<'a> Distances<'a> {
+    pub fn new(instances: &'a Instances) -> Distances<'a> {
+        Distances { instances, found: HashMap::new(), emission: None }
+    }
+
+    /// Of the instance at this place of the list.
+    pub fn of(&self, place: usize) -> Option<u32> {
+        self.found.get(&place).copied()
+    }
+
+    /// The places of all decisions before an instant, in the order in which they are to be tried.
+    pub fn order(&self, order: Order, end: Time) -> Vec<usize> {
+        let count = self.instances.list.partition_point(|instance| instance.time <= end);
+        let latest = (0..count).rev();
+        match order {
+            Order::Lefs => latest.collect(),
+            Order::Prior => {
+                let mut near: Vec<usize> =
+                    self.found.keys().copied().filter(|place| *place < count).collect();
+                near.sort_unstable_by_key(|place| (self.of(*place), std::cmp::Reverse(*place)));
+                near.extend(latest.filter(|place| !self.found.contains_key(place)));
+                near
+            }
+        }
+    }
+}
+
+impl Watch for Distances<'_> {
+    fn step(&mut self, step: Step) {
+        if step.user == 0 {
+            self.emission = self.emission.max(Some(step.time));
+        }
+        if let Some(place) = self.instances.at(step.time) {
+            let known = self.found.entry(place).or_insert(step.distance);
+            *known = step.distance.min(*known);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Failing runs of small programs, compiled when a test asks for them.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use locate::criterion::asked_of;
+use locate::switching::{Found, Options, Order, Search};
+use program::{Program, Scope};
+use replay::failure::{Failure, Verdict};
+use replay::oracle::judge;
+use replay::{Bytes, Case, Channel, Code, Expectation, Flow, Recording, Stdin};
+
+/// A directory of a test's own, removed at the end.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("whydunit-locate-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    pub fn compile(&self, source: &Path, options: &[&str]) -> PathBuf {
+        let to = self.0.join(source.file_stem().unwrap());
+        let mut command = Command::new("gcc");
+        command.args(["-g", "-w"]).args(options).arg("-o").arg(&to).arg(source).arg("-lm");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        to
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The source of one of the repository's examples.
+pub fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}/{name}.c"))
+}
+
+pub fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"))
+}
+
+/// A case of a program with arguments, whose output should be a text.
+pub fn printing(program: &Path, arguments: &[&str], input: &str, expected: &str) -> Case {
+    let mut case = crashing(program, arguments, input);
+    let text = Bytes::from(expected);
+    case.oracle.expectations.push(Expectation::Text { channel: Channel::Stdout, text });
+    case
+}
+
+pub fn crashing(program: &Path, arguments: &[&str], input: &str) -> Case {
+    let mut case = Case::new(program.to_str().unwrap());
+    case.argv.extend(arguments.iter().map(|argument| Bytes::from(*argument)));
+    case.stdin = Stdin::Bytes(Bytes::from(input));
+    case.limits.instructions = 200_000_000;
+    case
+}
+
+pub struct Failing {
+    pub case: Case,
+    pub recording: Recording,
+    pub program: Program,
+    pub failure: Failure,
+}
+
+impl Failing {
+    pub fn new(case: Case) -> Failing {
+        let recording = Recording::make(case.load().unwrap(), case.end());
+        let Verdict::Failed(failure) = judge(&case, recording.last()) else {
+            panic!("the run does not fail: {:?}", recording.last().kernel.output)
+        };
+        let program = Program::from_memory(&recording.last().machine.memory);
+        Failing { case, recording, program, failure }
+    }
+
+    pub fn switch(&mut self, options: &Options) -> Found {
+        let scope = Scope::new(&[], &[]).unwrap();
+        let mut code = Code::new(&self.program, scope.clone());
+        let flow = Flow::new(&self.program);
+        let question = asked_of(&self.failure, &mut self.recording, &mut code).question;
+        Search {
+            recording: &mut self.recording,
+            code: &mut code,
+            flow: &flow,
+            scope: &scope,
+            case: &self.case,
+            failure: &self.failure,
+            question: &question,
+        }
+        .run(options, &mut |_| true)
+    }
+
+    /// The lines of the conditions that were found, in the order in which they were.
+    pub fn lines(&self, found: &Found) -> Vec<u32> {
+        let line =
+            |known: &locate::instances::KnownCondition| known.stmt.as_ref().map_or(0, |stmt| stmt.line);
+        let critical = found.critical.iter();
+        critical.filter_map(|critical| found.instances.known(&critical.instance)).map(line).collect()
+    }
+}
+
+pub fn options() -> Options {
+    Options { order: Order::Prior, budget: u64::MAX, parks: true, threads: 2 }
+}

@@ -1,0 +1,85 @@
+//! Conditions that save a run when they go the other way.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Failing, Scratch, crashing, example, options, own, printing};
+use locate::switching::{Effect, Options, Order};
+use replay::Heap;
+
+#[test]
+fn a_condition_that_is_negated_is_found() {
+    let scratch = Scratch::new("triangle");
+    let program = scratch.compile(&example("triangle"), &["-O0"]);
+    let mut failing = Failing::new(printing(&program, &["6", "5", "4"], "", "9.92"));
+    let found = failing.switch(&options());
+    assert_eq!(failing.lines(&found), [16], "{:?}", found.statistics);
+}
+
+const RECORDS: &str = "3 one\n10 two\n12 three\n7 four\nnone\n4 six\n";
+const EXPECTED: &str = "3 4 7 10 12\nlarge 1\nevens 3, last six 53\n";
+
+#[test]
+fn a_comparison_that_is_returned_is_a_condition() {
+    let scratch = Scratch::new("records");
+    let program = scratch.compile(&own("records"), &["-O0"]);
+    let mut failing = Failing::new(printing(&program, &[], RECORDS, EXPECTED));
+    let found = failing.switch(&options());
+    let lines: BTreeSet<u32> = failing.lines(&found).into_iter().collect();
+    assert_eq!(lines, BTreeSet::from([20, 51, 52]), "{:?}", found.statistics);
+}
+
+/// With parking off, each trial runs to its end by itself.
+#[test]
+fn nothing_depends_on_threads_or_parking() {
+    let scratch = Scratch::new("alike");
+    for (source, arguments, input, expected) in [
+        (example("triangle"), &["6", "5", "4"][..], "", "9.92"),
+        (own("records"), &[], RECORDS, EXPECTED),
+        (own("records"), &["7"], RECORDS, "3 4 7 10 12\nlarge 2\nevens 3, last six 53\n"),
+    ] {
+        for flags in ["-O0", "-O1"] {
+            let program = scratch.compile(&source, &[flags]);
+            for heap in [Heap::Program, Heap::Checked] {
+                let case = replay::Case { heap, ..printing(&program, arguments, input, expected) };
+                let mut failing = Failing::new(case);
+                let alone = failing.switch(&Options { parks: false, threads: 1, ..options() });
+                let parked = failing.switch(&Options { threads: 1, ..options() });
+                let shared = failing.switch(&Options { threads: 3, ..options() });
+                let name = source.display();
+                assert_eq!(alone.endings(), parked.endings(), "{name} {flags} {heap:?}");
+                assert_eq!(parked.statistics, shared.statistics, "{name} {flags} {heap:?}");
+                assert_eq!(parked.trials, shared.trials, "{name} {flags} {heap:?}");
+                assert!(parked.statistics.instructions < alone.statistics.instructions);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_failure_depends_on_is_tried_first() {
+    let scratch = Scratch::new("order");
+    let program = scratch.compile(&own("records"), &["-O0"]);
+    let mut failing = Failing::new(printing(&program, &[], RECORDS, EXPECTED));
+    let prior = failing.switch(&options());
+    let lefs = failing.switch(&Options { order: Order::Lefs, ..options() });
+    assert_eq!(prior.statistics.candidates, lefs.statistics.candidates);
+    assert!(prior.statistics.first < lefs.statistics.first, "{:?} {:?}", prior.statistics, lefs.statistics);
+}
+
+/// A condition with which the crash is not come to says nothing about why it happened.
+#[test]
+fn a_crash_that_is_avoided_is_told_from_one_that_is_not_come_to() {
+    let scratch = Scratch::new("settings");
+    let program = scratch.compile(&own("settings"), &["-O0"]);
+    let mut failing = Failing::new(crashing(&program, &[], "# c\ncolor=red\nname=\nsize=3\n"));
+    let found = failing.switch(&options());
+    let lines = |effect: Effect| {
+        let lines = failing.lines(&found).into_iter().zip(&found.critical);
+        let lines = lines.filter(|(_, critical)| critical.effect == effect);
+        lines.map(|(line, _)| line).collect::<BTreeSet<u32>>()
+    };
+    assert_eq!(lines(Effect::Repairs), BTreeSet::from([39]));
+    assert!(lines(Effect::Skips).contains(&57), "{:?}", lines(Effect::Skips));
+}
