@@ -7,7 +7,7 @@ use program::{Program, Scope};
 use replay::failure::Verdict;
 use replay::oracle::{examine, judge};
 use replay::story::{AskError, Hit, Target};
-use replay::{Case, Options, Recording};
+use replay::{Case, Heap, Options, Recording};
 use report::Paper;
 
 use crate::args::ViewArguments;
@@ -47,6 +47,16 @@ impl RecordedCase {
         }
         let program = program_of(recording.last()).with_source_map(map);
         Ok(RecordedCase { case, recording, program, scope, start })
+    }
+
+    /// The same run with another heap.
+    pub fn with_heap(&self, heap: Heap) -> Result<RecordedCase, Failure> {
+        let case = Case { heap, ..self.case.clone() };
+        let mut process = case.load().map_err(|error| Failure::new(exit_code::USAGE, error))?;
+        let start = process.fork();
+        let recording = Recording::make(process, Options::from(case.end()));
+        let program = program_of(recording.last());
+        Ok(RecordedCase { case, recording, program, scope: self.scope.clone(), start })
     }
 
     /// What can be said without another run.

@@ -262,7 +262,7 @@ impl PlaceReport {
     }
 }
 
-fn step(told: &Told, shorten: Shorten<'_>) -> StepReport {
+pub(crate) fn step(told: &Told, shorten: Shorten<'_>) -> StepReport {
     let (role, holds) = match told.role {
         Role::Asked => ("asked", None),
         Role::Makes => ("makes", None),

@@ -8,6 +8,7 @@ mod arrivals;
 mod ask;
 mod begin;
 mod crash;
+mod decision;
 mod describe;
 mod edges;
 mod fresh;
@@ -27,6 +28,7 @@ use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
 pub use begin::{Begun, BegunWith};
+pub use decision::Decided;
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
 

@@ -35,13 +35,27 @@ pub(super) fn by_text(view: &View<'_>, text: &str) -> Option<bool> {
     expression.evaluate(view.program, view.state, view.frame()?).ok()?.truth
 }
 
+/// What is assigned, if something is.
+fn assigned(text: &str) -> &str {
+    let is_comparison = |at: usize| {
+        let around = [at.checked_sub(1), Some(at + 1)].map(|at| at.and_then(|at| text.as_bytes().get(at)));
+        matches!(around, [Some(b'=' | b'<' | b'>' | b'!'), _] | [_, Some(b'=')])
+    };
+    let assignment = text.match_indices('=').map(|(at, _)| at).rfind(|at| !is_comparison(*at));
+    assignment.and_then(|at| text.get(at + 1..)).unwrap_or(text).trim()
+}
+
 /// What stands between the parentheses of an `if` or a loop, or all of it.
-fn condition(text: &str) -> &str {
+pub(super) fn condition(text: &str) -> &str {
     let text = text.trim();
     let bare = text.trim_start_matches(['}', ' ']);
     let bare = bare.strip_prefix("else").map_or(bare, str::trim_start);
+    let bare = bare.strip_prefix("return ").unwrap_or(bare).trim_end_matches([';', ' ']);
+    if let Some((chooses, _)) = bare.split_once(" ? ") {
+        return assigned(chooses);
+    }
     let Some(rest) = ["if", "while", "assert"].iter().find_map(|word| bare.strip_prefix(word)) else {
-        return text;
+        return bare;
     };
     let Some(open) = rest.trim_start().strip_prefix('(') else { return text };
     let mut depth = 1usize;
@@ -67,6 +81,9 @@ mod tests {
         assert_eq!(condition("while (*p)"), "*p");
         assert_eq!(condition("i < n"), "i < n");
         assert_eq!(condition("assert(d == 5);"), "d == 5");
+        assert_eq!(condition("return a < b;"), "a < b");
+        assert_eq!(condition("entry->value = value[0] ? copy(value) : NULL;"), "value[0]");
+        assert_eq!(condition("int sign = a == b ? 0 : 1;"), "a == b");
         assert_eq!(condition("if (a"), "if (a");
     }
 }

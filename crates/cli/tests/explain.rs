@@ -1,0 +1,157 @@
+//! `whydunit explain` on small failing programs, each with the answer that it gives. `BLESS=1` rewrites the expected answers in
+//! `golden/explain`.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Ran, Scratch};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}/{name}.c"))
+}
+
+fn of_locate(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../locate/tests/programs/{name}.c"))
+}
+
+/// Compiles a copy of a source here.
+fn compile(scratch: &Scratch, source: &Path) -> String {
+    let stem = source.file_stem().unwrap().to_str().unwrap();
+    scratch.compile(stem, &std::fs::read_to_string(source).unwrap(), &["-O0", "-w", "-lm"]);
+    format!("./{stem}")
+}
+
+/// Addresses depend on the host's libraries, and how long a run is on its environment.
+fn normalised(text: &str) -> String {
+    let words = text.split_inclusive([' ', '\n', ',', ';']);
+    let word = |word: &str| match word.find("0x") {
+        Some(at) => {
+            format!("{}0x…{}", &word[..at], word.trim_start_matches(|one: char| !one.is_whitespace()))
+        }
+        None => word.to_owned(),
+    };
+    let text: String = words.map(word).collect();
+    let lines = text.lines().map(|line| match line.split_once(" instructions in all") {
+        Some((before, _)) => {
+            format!("{}… instructions in all", before.trim_end_matches(|one: char| one.is_ascii_digit()))
+        }
+        None => line.to_owned(),
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/explain/{name}.txt"));
+    let text = normalised(text);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(&path).unwrap_or_default());
+}
+
+/// The answer, which is the same whatever the number of threads.
+fn explain(scratch: &Scratch, options: &[&str], command: &[&str], input: &str) -> Ran {
+    let one = scratch
+        .whydunit_apart(&[&["explain", "--jobs", "1"], options, &["--"], command].concat(), input.as_bytes());
+    let three = scratch
+        .whydunit_apart(&[&["explain", "--jobs", "3"], options, &["--"], command].concat(), input.as_bytes());
+    assert_eq!((one.status, &one.stdout, &one.stderr), (three.status, &three.stdout, &three.stderr));
+    one
+}
+
+#[test]
+fn a_negated_condition_is_the_cause_of_a_wrong_number() {
+    let scratch = Scratch::new("explain-triangle");
+    let program = compile(&scratch, &example("triangle"));
+    let ran = explain(&scratch, &["--expect-stdout", "9.92"], &[&program, "6", "5", "4"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    golden("triangle", &ran.stdout);
+}
+
+#[test]
+fn a_comparison_that_is_returned_is_the_cause_of_a_wrong_count() {
+    let scratch = Scratch::new("explain-records");
+    let program = compile(&scratch, &of_locate("records"));
+    let expected = "3 4 7 10 12\nlarge 1\nevens 3, last six 53";
+    let input = "3 one\n10 two\n12 three\n7 four\nnone\n4 six\n";
+    let ran = explain(&scratch, &["--expect-stdout", expected], &[&program], input);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    golden("records", &ran.stdout);
+}
+
+#[test]
+fn an_empty_value_that_became_none_is_the_cause_of_a_crash() {
+    let scratch = Scratch::new("explain-settings");
+    let program = compile(&scratch, &of_locate("settings"));
+    let ran = explain(&scratch, &[], &[&program], "# c\ncolor=red\nname=\nsize=3\n");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    golden("settings", &ran.stdout);
+}
+
+#[test]
+fn a_value_that_is_computed_wrongly_is_no_matter_of_conditions() {
+    let scratch = Scratch::new("explain-computed");
+    let source = "#include <stdio.h>\n\
+                  #include <stdlib.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  int width = atoi(argv[1]), height = atoi(argv[2]);\n\
+                  int area = width + height;\n\
+                  if (argc > 3)\n        return 2;\n\
+                  printf(\"%d\\n\", area);\n\
+                  return 0;\n}\n";
+    scratch.compile("computed", source, &["-O0"]);
+    let ran = explain(&scratch, &["--expect-stdout", "12"], &["./computed", "3", "4"], "");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    golden("computed", &ran.stdout);
+}
+
+#[test]
+fn a_run_that_does_not_fail_is_told_so() {
+    let scratch = Scratch::new("explain-passes");
+    let program = compile(&scratch, &example("triangle"));
+    let ran = explain(&scratch, &["--expect-stdout", "10.00"], &[&program, "6", "5", "4"], "");
+    assert_eq!(ran.status, 3);
+    assert!(ran.stderr.contains("the program did not fail; it printed \"10.00\\n\""), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_judge_thousands_of_runs_is_refused() {
+    let scratch = Scratch::new("explain-dear");
+    let program = compile(&scratch, &example("triangle"));
+    let ran = scratch.whydunit(&["explain", "--oracle", "false", "--", &program, "6", "5", "4"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--assert or --oracle"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_endless_loop_is_explained_by_the_condition_that_should_end_it() {
+    let scratch = Scratch::new("explain-hang");
+    let source = "#include <stdio.h>\n\
+                  int main(void)\n{\n\
+                  int left = 5, steps = 0;\n\
+                  while (left != 0) {\n\
+                  steps++;\n\
+                  left -= 2;\n}\n\
+                  printf(\"%d\\n\", steps);\n\
+                  return 0;\n}\n";
+    scratch.compile("hang", source, &["-O0"]);
+    let ran = explain(&scratch, &["--hang-after", "300K"], &["./hang"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   hang.c:5"), "{}", ran.stdout);
+}
+
+#[test]
+fn answers_for_programs_are_as_the_schema_says() {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/whydunit-1.json");
+    let schema = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let scratch = Scratch::new("explain-schema");
+    let program = compile(&scratch, &example("triangle"));
+    let options = ["--expect-stdout", "9.92", "--format", "json"];
+    let ran = explain(&scratch, &options, &[&program, "6", "5", "4"], "");
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&answer).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(answer["findings"][0]["causes"][0]["condition"]["place"]["line"], 16);
+}

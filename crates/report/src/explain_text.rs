@@ -1,0 +1,272 @@
+//! Why a run failed, for people.
+
+use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
+use crate::paper::{Colour, Paper};
+use crate::quote::{listed, plain};
+use crate::why::{KnownReport, PlaceReport, StepReport};
+
+/// The column at which what is told begins.
+const INDENT: usize = 8;
+
+impl ExplainReport {
+    pub fn text(&self, paper: Paper) -> String {
+        let mut page = Page { paper, text: String::new(), width: self.width_of_places() };
+        page.headline("FAILED", &format!("{} {}", plain(&self.command), plain(&self.failed)));
+        match self.causes.split_first() {
+            Some((cause, others)) => {
+                page.cause(cause, self.is_certain);
+                page.path(cause, &self.failed);
+                page.before(cause);
+                page.others(others, self.left_out);
+                page.reading(&cause.reading);
+            }
+            None => page.nothing(self),
+        }
+        page.evidence(self);
+        page.text
+    }
+
+    /// How wide the places are that stand under each other.
+    fn width_of_places(&self) -> usize {
+        let conditions =
+            self.causes.iter().flat_map(|cause| [&cause.condition].into_iter().chain(&cause.steps));
+        let conditions = conditions.filter_map(|condition| condition.place.as_ref());
+        let steps = self.causes.iter().flat_map(|cause| cause.path.iter().chain(&cause.before));
+        let steps = steps.filter_map(|step| step.place.as_ref());
+        let lines = self.causes.iter().flat_map(|cause| &cause.reading).chain(&self.computed);
+        let lines = lines.map(|line| &line.place);
+        conditions.chain(steps).chain(lines).map(|place| spot(place).chars().count()).max().unwrap_or(0)
+    }
+}
+
+struct Page {
+    paper: Paper,
+    text: String,
+    width: usize,
+}
+
+impl Page {
+    fn headline(&mut self, word: &str, text: &str) {
+        let word = self.paper.paint(Colour::Headline, &format!("{word:INDENT$}"));
+        self.text.push_str(&format!("{word}{text}\n\n"));
+    }
+
+    fn section(&mut self, word: &str, lines: &[String]) {
+        for (number, line) in lines.iter().enumerate() {
+            let word = if number == 0 { word } else { "" };
+            let word = self.paper.paint(Colour::Headline, &format!("{word:INDENT$}"));
+            self.text.push_str(format!("{word}{line}").trim_end());
+            self.text.push('\n');
+        }
+        if !lines.is_empty() {
+            self.text.push('\n');
+        }
+    }
+
+    fn at(&self, place: Option<&PlaceReport>, text: &str) -> String {
+        let place = place.map(spot).unwrap_or_default();
+        let width = self.width;
+        let left = self.paper.width().saturating_sub(INDENT + width + 3).max(24);
+        format!("{place:width$}   {}", cut(&plain(text), left))
+    }
+
+    fn cause(&mut self, cause: &CauseReport, is_certain: bool) {
+        let condition = &cause.condition;
+        let mut lines =
+            vec![self.at(condition.place.as_ref(), condition.text.as_deref().unwrap_or("a condition"))];
+        let which = match (condition.number, condition.total) {
+            (_, 0 | 1) => String::new(),
+            (number, total) => format!(" (decision {number} of {total})"),
+        };
+        lines.push(format!("{}{which};", took(condition)));
+        let likely = match cause.effect {
+            _ if is_certain => "",
+            "repairs" => "most likely the cause: ",
+            _ => "perhaps the cause: ",
+        };
+        lines.push(format!("{likely}when it goes the other way, the run {}", cause.otherwise));
+        let mut places: Vec<String> = Vec::new();
+        for place in cause.steps.iter().filter_map(|step| step.place.as_ref()).map(spot) {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        if !places.is_empty() {
+            let verb = if places.len() == 1 { "goes" } else { "go" };
+            lines
+                .push(format!("so it is when {} {verb} the other way, which depends on it", listed(&places)));
+        }
+        self.section("CAUSE", &lines);
+    }
+
+    fn path(&mut self, cause: &CauseReport, failed: &str) {
+        let mut lines = Vec::new();
+        for step in cause.path.iter().skip(1) {
+            lines.push(self.at(step.place.as_ref(), &did(step)));
+        }
+        if !lines.is_empty() {
+            let first = self.at(cause.condition.place.as_ref(), &decided(&cause.condition));
+            lines.insert(0, first);
+            lines.push(format!("{:1$}   {failed}", "", self.width));
+        }
+        self.section("PATH", &lines);
+    }
+
+    /// Where came from what the condition compared.
+    fn before(&mut self, cause: &CauseReport) {
+        let made: Vec<&StepReport> = cause.before.iter().filter(|step| !step.made.is_empty()).collect();
+        let lines: Vec<String> =
+            made.into_iter().take(5).map(|step| self.at(step.place.as_ref(), &did(step))).collect();
+        self.section("FROM", &lines);
+    }
+
+    fn others(&mut self, others: &[CauseReport], left_out: usize) {
+        let mut lines = Vec::new();
+        for other in others {
+            let text = other.condition.text.as_deref().unwrap_or("a condition");
+            lines.push(self.at(other.condition.place.as_ref(), text));
+            lines.push(format!("{:1$}   {2}", "", self.width, took(&other.condition)));
+            lines.push(format!("{:1$}   otherwise the run {2}", "", self.width, other.otherwise));
+        }
+        if left_out > 0 {
+            lines.push(format!("and {left_out} more decisions that save the run"));
+        }
+        if !lines.is_empty() {
+            self.text.push_str(&self.paper.paint(Colour::Headline, "ALSO POSSIBLE"));
+            self.text.push('\n');
+            self.section("", &lines);
+        }
+    }
+
+    fn reading(&mut self, reading: &[LineReport]) {
+        let lines: Vec<String> = reading
+            .iter()
+            .map(|line| self.at(Some(&line.place), line.text.as_deref().unwrap_or_default()))
+            .collect();
+        if !lines.is_empty() {
+            self.text.push_str(&self.paper.paint(Colour::Headline, "READ NEXT"));
+            self.text.push('\n');
+            self.section("", &lines);
+        }
+    }
+
+    fn nothing(&mut self, report: &ExplainReport) {
+        let tried = report.search.tried;
+        let mut lines = match (report.is_cut_short, tried) {
+            (_, 0) => {
+                vec!["no condition of the program's own code was decided before the failure".to_owned()]
+            }
+            (true, _) => {
+                vec![format!("not found: {tried} of {} decisions were tried", report.search.candidates)]
+            }
+            (false, _) => vec![
+                format!(
+                    "no single condition explains this: each of the {tried} decisions was tried the other way,"
+                ),
+                "and none of them saves the run. The wrong value is computed, not selected".to_owned(),
+                "(or it takes two conditions at once).".to_owned(),
+            ],
+        };
+        if !report.computed.is_empty() {
+            lines.push("What computed it, the nearest first:".to_owned());
+        }
+        self.section("CAUSE", &lines);
+        let computed: Vec<String> = report
+            .computed
+            .iter()
+            .map(|line| self.at(Some(&line.place), line.text.as_deref().unwrap_or_default()))
+            .collect();
+        self.section("", &computed);
+    }
+
+    fn evidence(&mut self, report: &ExplainReport) {
+        let search = &report.search;
+        let mut parts = Vec::new();
+        match report.causes.first() {
+            Some(cause) => parts.push(format!(
+                "trial {} of {} · found again in a run of its own from the start",
+                cause.trial, search.candidates
+            )),
+            None => parts.push(format!("{} of {} decisions tried", search.tried, search.candidates)),
+        }
+        parts.push(format!(
+            "{} ended as the failing run without being run on, {} gave up by budget · {} instructions in all",
+            search.parked_for_good, search.cut_short, search.instructions
+        ));
+        if search.unverified > 0 {
+            parts.push(format!(
+                "{} more decisions of conditions that are told of passed, and were not run again",
+                search.unverified
+            ));
+        }
+        if search.left_out > 0 {
+            parts.push(format!("{} earlier decisions were not looked at", search.left_out));
+        }
+        if report.is_cut_short {
+            parts.push("cut short: more time or a larger --budget may find more".to_owned());
+        }
+        self.text.push_str(&self.paper.paint(Colour::Headline, "EVIDENCE"));
+        self.text.push('\n');
+        self.section("", &parts);
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+    }
+}
+
+fn spot(place: &PlaceReport) -> String {
+    format!("{}:{}", plain(&place.file), place.line)
+}
+
+fn known(known: &KnownReport) -> String {
+    match &known.value {
+        Some(value) => format!("{} = {}", plain(&known.name), plain(value)),
+        None => plain(&known.name),
+    }
+}
+
+/// Which way a condition went, and by what.
+fn took(condition: &ConditionReport) -> String {
+    let side = match condition.holds {
+        Some(true) => "was true",
+        Some(false) => "was false",
+        None => "went one way",
+    };
+    let operands: Vec<String> = condition.operands.iter().map(known).collect();
+    match operands.is_empty() {
+        true => side.to_owned(),
+        false => format!("{side} with {}", listed(&operands)),
+    }
+}
+
+fn decided(condition: &ConditionReport) -> String {
+    let text = condition.condition.as_deref().unwrap_or("the condition");
+    match condition.holds {
+        Some(holds) => format!("({}) is {holds}", plain(text)),
+        None => format!("({}) is decided", plain(text)),
+    }
+}
+
+/// What a step did.
+fn did(step: &StepReport) -> String {
+    let text = step.text.as_deref().map(plain).unwrap_or_default();
+    if let Some(holds) = step.holds {
+        return format!("{text} is {holds}");
+    }
+    let made: Vec<String> = step
+        .made
+        .iter()
+        .filter_map(|made| Some(format!("{} is given {}", plain(&made.name), plain(made.value.as_deref()?))))
+        .collect();
+    match made.is_empty() {
+        true => text,
+        false => listed(&made),
+    }
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
