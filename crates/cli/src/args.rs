@@ -12,6 +12,7 @@ use replay::story::Hit;
 
 use crate::case_arguments::CaseArguments;
 use crate::exit_code;
+use crate::minimize::MinimizeArguments;
 
 /// Answers why a run failed, by running the program again in a deterministic machine.
 #[derive(Debug, Parser)]
@@ -52,6 +53,17 @@ pub enum Command {
     /// be run and judged, whatever the verdict is.
     #[command(verbatim_doc_comment, override_usage = "whydunit stats [OPTIONS] -- PROGRAM [ARGS]...")]
     Stats(Box<StatsArguments>),
+    /// Tell why a run failed: the condition at fault, and what led from there to the failure
+    ///
+    /// The run is made once more, and each condition that it decided is made to go the other
+    /// way, in a run of its own. Those with which the run does not fail are told, with what
+    /// they compared, where that came from, and what it led to.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit explain [OPTIONS] -- PROGRAM [ARGS]...",
+        after_long_help = exit_code::EXPLAIN_HELP
+    )]
+    Explain(Box<ExplainArguments>),
     /// Tell where a value came from, or why execution came to a line
     ///
     /// The story of a value: what made it, what that was made from, which conditions chose
@@ -69,6 +81,16 @@ pub enum Command {
         after_long_help = exit_code::QUESTION_HELP
     )]
     Slice(SliceArguments),
+    /// Find the smallest input with which the program still fails as it did
+    ///
+    /// Arguments, standard input and the files that arguments name are reduced: whole
+    /// arguments and lines, then words, then bytes. What is left is written to a directory.
+    #[command(
+        verbatim_doc_comment,
+        override_usage = "whydunit minimize [OPTIONS] -- PROGRAM [ARGS]...",
+        after_long_help = exit_code::MINIMIZE_HELP
+    )]
+    Minimize(Box<MinimizeArguments>),
     /// Print an intermediate structure in a stable text form
     Dump {
         #[command(subcommand)]
@@ -85,6 +107,42 @@ pub struct StatsArguments {
     pub view: ViewArguments,
     #[command(flatten)]
     pub case: CaseArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// Which conditions are tried first: those on which the failure depends, or the last ones
+    #[arg(long, value_enum, default_value = "prior")]
+    pub order: OrderArgument,
+
+    /// How many instructions all trials together may take; K, M and G stand for thousands, millions, billions
+    #[arg(long, value_name = "N", value_parser = count, default_value = "10G")]
+    pub budget: u64,
+
+    /// Tell what was found after so many seconds
+    #[arg(long, value_name = "S")]
+    pub timeout: Option<u64>,
+
+    /// How many trials are made at the same time; the answer does not depend on it
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+
+    /// How the answer is written: for people, or for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
+/// In which order conditions are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OrderArgument {
+    /// Those first on which the failure depends, the nearest first
+    Prior,
+    /// The last executed first
+    Lefs,
 }
 
 #[derive(Debug, Args)]

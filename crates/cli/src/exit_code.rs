@@ -36,6 +36,20 @@ Exit status:
   2  the question makes no sense, or the program cannot be run
   3  the question is about a crash, and there was none";
 
+pub const EXPLAIN_HELP: &str = "\
+Exit status:
+  0  a cause was found
+  1  none was
+  2  the command line makes no sense, or the program cannot be run
+  3  the program did not fail";
+
+pub const MINIMIZE_HELP: &str = "\
+Exit status:
+  0  a smaller input was found and written
+  1  nothing could be left out
+  2  the question makes no sense, or nothing can judge other inputs
+  3  the program did not fail";
+
 /// An error message and the status to exit with.
 #[derive(Debug)]
 pub struct Failure {

@@ -7,8 +7,11 @@ mod bundle;
 mod case_arguments;
 mod dump;
 mod exit_code;
+mod explain;
 mod fault_report;
+mod interrupt;
 mod lookup;
+mod minimize;
 mod panic;
 mod progress;
 mod record;
@@ -38,7 +41,9 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Stats(arguments) => stats::stats(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
         Command::Why(arguments) => why::why(&arguments),
+        Command::Minimize(arguments) => minimize::minimize(&arguments),
         Command::Slice(arguments) => slice::slice(&arguments),
         Command::Dump { what } => dump::dump(&what),
     };

@@ -25,6 +25,11 @@ impl Progress {
 
     /// Of passes that tell how far they have come.
     pub fn of(what: &'static str, gauge: Gauge) -> Progress {
+        Progress::telling(move || what_and_share(what, gauge.percent()))
+    }
+
+    /// Of something that has words of its own for how far it is.
+    pub fn telling(what: impl Fn() -> String + Send + 'static) -> Progress {
         if !io::stderr().is_terminal() {
             return Progress { running: None };
         }
@@ -33,7 +38,7 @@ impl Progress {
             let begun = Instant::now();
             let mut has_told = false;
             while receiver.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                tell(&format!("\r\x1b[K{}", line(what, gauge.percent(), begun.elapsed().as_secs())));
+                tell(&format!("\r\x1b[K{}", line(&what(), begun.elapsed().as_secs())));
                 has_told = true;
             }
             if has_told {
@@ -44,9 +49,12 @@ impl Progress {
     }
 }
 
-fn line(what: &str, percent: Option<u64>, seconds: u64) -> String {
-    let percent = percent.map_or_else(String::new, |percent| format!(", {percent} %"));
-    format!("whydunit: {what}{percent}, {seconds} s")
+fn what_and_share(what: &str, percent: Option<u64>) -> String {
+    percent.map_or_else(|| what.to_owned(), |percent| format!("{what}, {percent} %"))
+}
+
+fn line(what: &str, seconds: u64) -> String {
+    format!("whydunit: {what}, {seconds} s")
 }
 
 impl Drop for Progress {
@@ -65,7 +73,13 @@ mod tests {
 
     #[test]
     fn a_share_is_shown_where_it_is_known() {
-        assert_eq!(line("following dependences", Some(43), 5), "whydunit: following dependences, 43 %, 5 s");
-        assert_eq!(line("running the program", None, 2), "whydunit: running the program, 2 s");
+        assert_eq!(
+            line(&what_and_share("following dependences", Some(43)), 5),
+            "whydunit: following dependences, 43 %, 5 s"
+        );
+        assert_eq!(
+            line(&what_and_share("running the program", None), 2),
+            "whydunit: running the program, 2 s"
+        );
     }
 }

@@ -50,6 +50,8 @@ pub enum LoadError {
     AddressTaken { path: PathBuf, address: u64 },
     #[error("the working directory {path} cannot be used: {cause}", path = path.display())]
     WorkingDirectory { path: PathBuf, cause: crate::errno::Errno },
+    #[error("other bytes cannot be given in the place of {path}: {cause}", path = path.display())]
+    Replaced { path: PathBuf, cause: crate::errno::Errno },
 }
 
 impl LoadError {

@@ -51,6 +51,8 @@ pub struct Config {
     pub credentials: Credentials,
     /// Who serves the guest's allocations.
     pub heap: HeapMode,
+    /// Regular files, by absolute path, that have other bytes for the guest than on the host.
+    pub replaced: Vec<(PathBuf, Arc<Vec<u8>>)>,
 }
 
 impl Config {
@@ -76,6 +78,7 @@ impl Config {
             start: clock::DEFAULT_START,
             credentials: host_credentials(),
             heap: HeapMode::default(),
+            replaced: Vec::new(),
         }
     }
 }
@@ -108,7 +111,11 @@ impl Process {
         Process::load_from(config, Host::Capsule(capsule))
     }
 
-    fn load_from(config: &Config, host: Host) -> Result<Process, LoadError> {
+    fn load_from(config: &Config, mut host: Host) -> Result<Process, LoadError> {
+        for (path, content) in &config.replaced {
+            host.replace(path.as_os_str().as_bytes(), content)
+                .map_err(|cause| LoadError::Replaced { path: path.clone(), cause })?;
+        }
         let mut memory = Memory::new(config.max_memory);
         let request = Request {
             program: &config.program,

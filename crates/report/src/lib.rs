@@ -3,6 +3,9 @@
 //! say the same.
 
 mod envelope;
+mod explain;
+mod explain_text;
+mod minimize;
 mod paper;
 mod quote;
 mod slice;
@@ -11,6 +14,8 @@ mod why;
 mod why_text;
 
 pub use envelope::envelope;
+pub use explain::{CauseReport, ConditionReport, ExplainReport, Explained, LineReport, SearchReport};
+pub use minimize::{ArgumentsReport, DifferenceReport, MinimizeReport, PartReport, RunsReport, SpanReport};
 pub use paper::{Colour, Paper};
 pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport, TriedCounts};
 pub use why::{

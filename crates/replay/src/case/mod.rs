@@ -28,6 +28,9 @@ pub struct Case {
     /// The standard streams look like a terminal to the program.
     pub terminal: bool,
     pub files: Files,
+    /// Regular files, by absolute path, that have other bytes in this run than those that `files` says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<(Bytes, Bytes)>,
     /// What the virtual clock says at the start, as time since 1970.
     pub start: Duration,
     pub user: User,
@@ -119,6 +122,7 @@ impl Case {
             stdin: Stdin::Bytes(Bytes::default()),
             terminal: false,
             files: Files::Host,
+            replaced: Vec::new(),
             start,
             user: User { user, group, groups: groups.to_vec() },
             heap: Heap::Program,
@@ -147,6 +151,7 @@ impl Case {
                 group: self.user.group,
                 groups: self.user.groups.as_slice().into(),
             },
+            replaced: self.replaced.iter().map(|(path, bytes)| (path.to_path(), bytes.shared())).collect(),
             ..Config::new(self.program.to_path())
         };
         match &self.stdin {

@@ -16,6 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::abi::{S_IFMT, S_IFREG};
 use super::{Name, Timestamp};
 use crate::errno::Errno;
 
@@ -75,6 +76,8 @@ impl fmt::Debug for Host {
     }
 }
 
+/// What files take is told in units of this size.
+const BLOCK_SIZE: u64 = 512;
 /// Bytes of files that nobody has open are kept up to this many, as long as the run has no clones. With clones all are
 /// kept: what one of them has read, the others must find as it was.
 const KEPT_BYTES: u64 = 1 << 30;
@@ -126,6 +129,29 @@ impl Host {
             }
             Host::Capsule(capsule) => capsule.content(path),
         }
+    }
+
+    /// From now on the file at an absolute path, links followed, has these bytes. All else about it stays as it is.
+    pub(crate) fn replace(&mut self, path: &[u8], content: &Arc<Vec<u8>>) -> Result<(), Errno> {
+        let (path, entry) = self.follow(path)?;
+        if entry.mode & S_IFMT != S_IFREG {
+            return Err(Errno::EINVAL);
+        }
+        let size = content.len() as u64;
+        let entry = HostEntry { size, blocks: size.div_ceil(BLOCK_SIZE), ..entry };
+        match self {
+            Host::Live(memory) => {
+                let mut memory = lock(memory);
+                memory.entries.insert(path.clone(), Ok(entry));
+                memory.contents.insert(path, Ok(content.clone()));
+            }
+            Host::Capsule(capsule) => {
+                let capsule = Arc::make_mut(capsule);
+                capsule.entries.insert(path.clone(), Ok(entry));
+                capsule.contents.insert(path, Ok(content.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// All answers so far. Those of a run that always had a clone are all that it ever got.
@@ -285,6 +311,32 @@ mod tests {
         assert_eq!(capsule.names(&scratch.host_path("")), Err(HostError::Unknown));
         assert_eq!(capsule.content(&link, &before.4), Err(HostError::Unknown));
         assert_eq!(Host::Capsule(Arc::new(capsule.capsule())).names(&d), before.0);
+    }
+
+    #[test]
+    fn a_replaced_file_has_other_bytes_and_its_old_name_owner_and_time() {
+        let scratch = Scratch::new();
+        scratch.file("a", b"as it is");
+        scratch.symlink("link", "a");
+        scratch.directory("d");
+        let path = scratch.host_path("a");
+        let mut live = Host::default();
+        let before = live.entry(&path).unwrap();
+        live.content(&path, &before).unwrap();
+        live.entry(&scratch.host_path("link")).unwrap();
+        live.follow(&scratch.absolute("link")).unwrap();
+        let sealed = Arc::new(live.capsule());
+        let content = Arc::new(b"b".to_vec());
+        for host in [&mut live, &mut Host::Capsule(sealed.clone())] {
+            assert_eq!(host.replace(&scratch.absolute("link"), &content), Ok(()));
+            let entry = host.entry(&path).unwrap();
+            assert_eq!(entry, HostEntry { size: 1, blocks: 1, ..before.clone() });
+            assert!(Arc::ptr_eq(&host.content(&path, &entry).unwrap(), &content));
+            assert!(host.replace(&scratch.absolute("none"), &content).is_err());
+        }
+        assert_eq!(live.replace(&scratch.absolute("d"), &content), Err(Errno::EINVAL));
+        assert_eq!(sealed.entries.get(&path), Some(&Ok(before)));
+        assert_eq!(std::fs::read(scratch.path().join("a")).unwrap(), b"as it is");
     }
 
     #[test]
