@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::args::{ExplainArguments, Format, OrderArgument};
 use crate::asking::{self, RecordedCase};
 use crate::exit_code::{self, Failure};
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::streams::tell;
 use crate::view::{short_path, tell_warnings_about};
@@ -59,6 +60,7 @@ pub fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
 }
 
 fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &Failed) -> Explanation {
+    interrupt::catch();
     let gauge = Gauge::default();
     let progress = Progress::of("trying conditions the other way", gauge.clone());
     let RecordedCase { recording, program, scope, case, .. } = recorded;
@@ -83,7 +85,7 @@ fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &F
             gauge.begin(progress.candidates as u64);
         }
         gauge.set(progress.tried as u64);
-        end.is_none_or(|end| Instant::now() < end)
+        !interrupt::is_interrupted() && end.is_none_or(|end| Instant::now() < end)
     });
     drop(progress);
     explanation

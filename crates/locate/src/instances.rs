@@ -12,7 +12,7 @@ use replay::events::Ending;
 use replay::{Flow, Recording, Shape, Shapes};
 
 /// So many decisions are looked at, the last ones of the run.
-const MOST_INSTANCES: usize = 1 << 22;
+const MOST_INSTANCES: usize = 1 << 20;
 
 /// A value that a condition became is put away within so many instructions.
 const MOST_AFTER: usize = 8;
