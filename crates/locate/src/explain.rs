@@ -42,6 +42,8 @@ pub struct Cause {
     pub decided: Decided,
     /// How often the condition was decided before the failure.
     pub total: u64,
+    /// It decides whether a loop goes on.
+    pub ends_loop: bool,
     /// Conditions that depend on it and save the run as well.
     pub steps: Vec<(Critical, Decided)>,
     /// The steps of the failure's story that lead from it to the failure; empty if the story does not know it.
@@ -92,7 +94,7 @@ fn cause(
     let decided = search.recording.decision(search.code, critical.instance.time);
     let question = question_of(search, instances, &critical);
     let stmt = decided.stmt.clone();
-    let asked = Asked { question: question.clone(), subject: Subject::Reached, stmt, hit: None };
+    let asked = Asked { question, subject: Subject::Reached, stmt, hit: None };
     let before = search.recording.story(search.code, asked, OPERANDS_DEPTH);
     let reading = reading(search, &critical, &before, story);
     let steps = steps.into_iter().map(|step| {
@@ -100,8 +102,10 @@ fn cause(
         (step, decided)
     });
     let steps = steps.collect();
+    let known = instances.known(&critical.instance);
     Cause {
-        total: instances.known(&critical.instance).map_or(0, |known| known.count),
+        total: known.map_or(0, |known| known.count),
+        ends_loop: known.is_some_and(|known| known.ends_loop),
         path: path(story, decided.stmt.as_ref(), critical.instance.time),
         critical,
         decided,
@@ -208,7 +212,7 @@ fn path(story: &Story, stmt: Option<&Stmt>, time: machine::Time) -> Vec<usize> {
         if at == 0 {
             // What was asked about is told by the newest step.
             let newest = story.steps.first().map(|step| step.number);
-            for number in newest.filter(|number| !from.contains_key(number)).into_iter() {
+            if let Some(number) = newest.filter(|number| !from.contains_key(number)) {
                 from.insert(number, 0);
                 queue.push_back(number);
             }
@@ -273,9 +277,17 @@ fn computed(search: &mut Search<'_, '_>, question: &Question) -> Vec<(Stmt, u32)
 }
 
 impl Explanation {
-    /// Whether the likeliest cause is certain: it alone repairs the run, and more than not coming to the failure.
+    /// Whether the likeliest cause is certain: it alone repairs the run, nothing was left untried, and what it compared was not
+    /// computed by code that may be wrong itself. A loop that ends early proves nothing.
     pub fn is_certain(&self) -> bool {
         let repairs = self.causes.iter().filter(|cause| cause.critical.effect == Effect::Repairs).count();
-        repairs == 1 && self.left_out == 0 && !self.is_cut_short
+        let Statistics { left_out, unverified, cut_short, .. } = self.statistics;
+        let is_whole =
+            !self.is_cut_short && [left_out, unverified, cut_short] == [0; 3] && self.left_out == 0;
+        let is_plain = |cause: &Cause| {
+            let computes = |step: &Told| step.role == Role::Makes && !step.made.is_empty();
+            !cause.ends_loop && cause.critical.distance.is_some() && !cause.before.steps.iter().any(computes)
+        };
+        repairs == 1 && is_whole && self.causes.first().is_some_and(is_plain)
     }
 }

@@ -81,8 +81,8 @@ impl Page {
         lines.push(format!("{}{which};", took(condition)));
         let likely = match cause.effect {
             _ if is_certain => "",
-            "repairs" => "most likely the cause: ",
-            _ => "perhaps the cause: ",
+            "repairs" => "most likely this, or what it compared, is wrong: ",
+            _ => "perhaps this, or what it compared, is wrong: ",
         };
         lines.push(format!("{likely}when it goes the other way, the run {}", cause.otherwise));
         let mut places: Vec<String> = Vec::new();

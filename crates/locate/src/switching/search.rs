@@ -1,6 +1,8 @@
 //! The search: which trials are made, in which order, and what they come to.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread::ScopedJoinHandle;
 
 use linux::Process;
 use machine::Time;
@@ -181,7 +183,11 @@ impl Search<'_, '_> {
                 .into_iter()
                 .map(|(start, jobs)| scope.spawn(move || sweep(start, &jobs, rules)))
                 .collect();
-            running.into_iter().map(|thread| thread.join().unwrap_or_default()).collect::<Vec<_>>()
+            // A panic is a bug of ours, and trials that are missing would look like trials that failed.
+            let join = |thread: ScopedJoinHandle<'_, Vec<Trial>>| {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            running.into_iter().map(join).collect::<Vec<_>>()
         });
         let shares = shares.into_iter().zip(results);
         let made: BTreeMap<usize, Trial> =
