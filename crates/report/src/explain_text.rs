@@ -163,7 +163,8 @@ impl Page {
                 format!(
                     "no single condition explains this: each of the {tried} decisions was tried the other way,"
                 ),
-                "and none of them saves the run. So the wrong value is probably computed, not selected".to_owned(),
+                "and none of them saves the run. So the wrong value is probably computed, not selected"
+                    .to_owned(),
                 "(or it takes two conditions at once).".to_owned(),
             ],
         };
