@@ -60,7 +60,9 @@ pub enum Command {
     /// they compared, where that came from, and what it led to.
     #[command(
         verbatim_doc_comment,
-        override_usage = "whydunit explain [OPTIONS] -- PROGRAM [ARGS]...",
+        override_usage = "whydunit explain [OPTIONS] -- PROGRAM [ARGS]...\n       \
+                          whydunit explain FILE.c [OPTIONS] -- [ARGS]...",
+        mut_arg("command", |command| command.required(false).trailing_var_arg(false).last(true)),
         after_long_help = exit_code::EXPLAIN_HELP
     )]
     Explain(Box<ExplainArguments>),
@@ -111,6 +113,10 @@ pub struct StatsArguments {
 
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
+    /// C or C++ sources, in place of a program: they are compiled with -g -O0 -lm first
+    #[arg(value_name = "FILE.c")]
+    pub sources: Vec<OsString>,
+
     /// Which conditions are tried first: those on which the failure depends, or the last ones
     #[arg(long, value_enum, default_value = "prior")]
     pub order: OrderArgument,

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write as _};
 
 use linux::Process;
-use program::{Program, Scope};
+use program::{Program, Scope, SourceMap};
 use replay::failure::Verdict;
 use replay::oracle::{examine, judge};
 use replay::story::{AskError, Hit, Target};
@@ -23,13 +23,8 @@ pub struct RecordedCase {
     pub recording: Recording,
     pub program: Program,
     pub scope: Scope,
+    map: SourceMap,
     start: Process,
-}
-
-/// A case with the verdict about it.
-pub struct Judged {
-    pub case: Case,
-    pub verdict: Verdict,
 }
 
 impl RecordedCase {
@@ -45,8 +40,8 @@ impl RecordedCase {
         for warning in recording.last().kernel.warnings.list() {
             tell(&format!("whydunit: warning: {warning}\n"));
         }
-        let program = program_of(recording.last()).with_source_map(map);
-        Ok(RecordedCase { case, recording, program, scope, start })
+        let program = program_of(recording.last()).with_source_map(map.clone());
+        Ok(RecordedCase { case, recording, program, scope, map, start })
     }
 
     /// The same run with another heap.
@@ -55,8 +50,9 @@ impl RecordedCase {
         let mut process = case.load().map_err(|error| Failure::new(exit_code::USAGE, error))?;
         let start = process.fork();
         let recording = Recording::make(process, Options::from(case.end()));
-        let program = program_of(recording.last());
-        Ok(RecordedCase { case, recording, program, scope: self.scope.clone(), start })
+        let (scope, map) = (self.scope.clone(), self.map.clone());
+        let program = program_of(recording.last()).with_source_map(map.clone());
+        Ok(RecordedCase { case, recording, program, scope, map, start })
     }
 
     /// What can be said without another run.
@@ -64,13 +60,18 @@ impl RecordedCase {
         judge(&self.case, self.recording.last())
     }
 
-    /// The verdict, with all that it takes.
-    pub fn judge(mut self, view: &ViewArguments) -> Result<Judged, Failure> {
-        let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
-        let map = view.sources.source_map().map_err(usage)?;
-        let look = |process: &Process| program_of(process).with_source_map(map.clone());
-        let examined = examine(&self.case, self.start.fork(), &look).map_err(|error| usage(error.into()))?;
-        Ok(Judged { case: examined.case, verdict: examined.verdict })
+    /// The verdict, with all that it takes. What is expected is known in full then: a reference has been run.
+    pub fn judge(&mut self) -> Result<Verdict, Failure> {
+        let examined = examine(&self.case, self.start.fork(), &self.view())
+            .map_err(|error| Failure::new(exit_code::USAGE, anyhow::Error::from(error)))?;
+        self.case = examined.case;
+        Ok(examined.verdict)
+    }
+
+    /// How processes of the case are looked at.
+    pub fn view(&self) -> impl Fn(&Process) -> Program + Sync + use<> {
+        let map = self.map.clone();
+        move |process| program_of(process).with_source_map(map.clone())
     }
 }
 

@@ -1,19 +1,22 @@
 //! `whydunit explain`: why a run failed.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use linux::fs::Stream;
 use locate::criterion::asked_of;
 use locate::explain::Explanation;
-use locate::switching::{Options, Order, Search};
+use locate::switching::{Judge, Meter, Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
-use replay::oracle::expect_like_reference;
-use replay::{Code, Expectation, Flow, Gauge, Heap};
+use replay::oracle::Assertions;
+use replay::{Code, Flow, Heap};
 use report::{ExplainReport, Explained, envelope};
 use serde_json::json;
 
 use crate::args::{ExplainArguments, Format, OrderArgument};
 use crate::asking::{self, RecordedCase};
+use crate::compile;
 use crate::exit_code::{self, Failure};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -23,16 +26,18 @@ use crate::view::{short_path, tell_warnings_about};
 /// So much of what a program printed is shown when it did not fail.
 const MOST_SHOWN: usize = 400;
 
-pub fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
+pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
+    understand_command(&mut arguments)?;
+    let arguments = &arguments;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
-    judge_by_plain_text(&mut recorded)?;
-    let mut verdict = recorded.verdict();
+    let mut verdict = recorded.judge()?;
     if verdict.failure().is_none() && recorded.case.heap == Heap::Checked {
         // What a program does wrong may show only with its own allocator.
-        let other = recorded.with_heap(Heap::Program)?;
-        if let Verdict::Failed(_) = other.verdict() {
+        let mut other = recorded.with_heap(Heap::Program)?;
+        let otherwise = other.judge()?;
+        if let Verdict::Failed(_) = otherwise {
             tell("whydunit: the run fails only with the program's own allocator, so that is used\n");
-            verdict = other.verdict();
+            verdict = otherwise;
             recorded = other;
         }
     }
@@ -59,10 +64,42 @@ pub fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
     Ok(if explanation.causes.is_empty() { exit_code::NO_ANSWER } else { exit_code::SUCCESS })
 }
 
+/// Sources are compiled first; the program that comes of them is run in their place.
+fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
+    let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
+    let ExplainArguments { sources, case, .. } = arguments;
+    let command = &mut case.guest.command;
+    match sources.iter().find(|name| !compile::is_source(name)) {
+        None if sources.is_empty() && command.is_empty() => {
+            Err(usage(anyhow::anyhow!("say which program failed: whydunit explain -- PROGRAM [ARGS]...")))
+        }
+        None if sources.is_empty() => Ok(()),
+        None => {
+            let program = compile::compile(sources).map_err(usage)?;
+            command.insert(0, program.into_os_string());
+            Ok(())
+        }
+        // The program is understood without the two dashes as well, if its arguments are plain words.
+        Some(_) if command.is_empty() => {
+            *command = std::mem::take(sources);
+            Ok(())
+        }
+        Some(other) => {
+            let name = other.to_string_lossy();
+            Err(usage(anyhow::anyhow!(
+                "{name} is no C or C++ file; the program and its arguments come after --"
+            )))
+        }
+    }
+}
+
 fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &Failed) -> Explanation {
     interrupt::catch();
-    let gauge = Gauge::default();
-    let progress = Progress::of("trying conditions the other way", gauge.clone());
+    let end = arguments.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let is_over = move || interrupt::is_interrupted() || end.is_some_and(|end| Instant::now() >= end);
+    let meter = Arc::new(Meter::new(is_over));
+    let progress = Progress::telling(telling(meter.clone()));
+    let view = recorded.view();
     let RecordedCase { recording, program, scope, case, .. } = recorded;
     let mut code = Code::new(program, scope.clone());
     let flow = Flow::new(program);
@@ -77,34 +114,34 @@ fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &F
         parks: true,
         threads: arguments.jobs.unwrap_or(cores).max(1),
     };
-    let end = arguments.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    // They were understood when the run was judged.
+    let assertions = Assertions::of(case).unwrap_or_default();
+    let judge = Judge { case, assertions: &assertions, view: &view };
+    let question = &asked.question;
     let mut search =
-        Search { recording, code: &mut code, flow: &flow, scope, case, failure, question: &asked.question };
-    let explanation = locate::explain::explain(&mut search, &asked, &options, &mut |progress| {
-        if progress.tried == 0 {
-            gauge.begin(progress.candidates as u64);
-        }
-        gauge.set(progress.tried as u64);
-        !interrupt::is_interrupted() && end.is_none_or(|end| Instant::now() < end)
-    });
+        Search { recording, code: &mut code, flow: &flow, scope, judge: &judge, failure, question };
+    let explanation = locate::explain::explain(&mut search, &asked, &options, &meter);
     drop(progress);
     explanation
 }
 
-/// A reference is run once, and what it did is what is expected. What takes more than a look at the end of a run cannot judge
-/// thousands of them.
-fn judge_by_plain_text(recorded: &mut RecordedCase) -> Result<(), Failure> {
-    let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
-    let is_dear =
-        |expectation: &Expectation| matches!(expectation, Expectation::Holds(_) | Expectation::Command(_));
-    if recorded.case.oracle.expectations.iter().any(is_dear) {
-        let message = "explain cannot search with --assert or --oracle yet; it takes crashes, --expect-stdout, \
-                       --expect-stderr, --expect-file, --expect-exit, --hang-after and --reference";
-        return Err(usage(anyhow::anyhow!(message)));
+/// How far a search is, in words.
+fn telling(meter: Arc<Meter>) -> impl Fn() -> String + Send + 'static {
+    let begun = Instant::now();
+    move || {
+        let [candidates, tried, found] =
+            [&meter.candidates, &meter.tried, &meter.found].map(|count| count.load(Ordering::Relaxed));
+        let rate = tried.checked_div(begun.elapsed().as_secs()).unwrap_or(tried);
+        let best = meter.best.lock().ok().and_then(|best| best.clone());
+        let best = best
+            .map_or(String::new(), |stmt| format!(", {}:{} repairs it", short_path(&stmt.file), stmt.line));
+        match candidates {
+            0 => "looking for conditions".to_owned(),
+            _ => format!(
+                "tried {tried} of {candidates} decisions, {rate} a second, {found} save the run{best}"
+            ),
+        }
     }
-    recorded.case = expect_like_reference(&recorded.case, recorded.recording.last())
-        .map_err(|error| usage(error.into()))?;
-    Ok(())
 }
 
 fn did_not_fail(recorded: &RecordedCase, verdict: &Verdict) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ mod asking;
 mod atomic_file;
 mod bundle;
 mod case_arguments;
+mod compile;
 mod dump;
 mod exit_code;
 mod explain;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Stats(arguments) => stats::stats(&arguments),
-        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Explain(arguments) => explain::explain(*arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Minimize(arguments) => minimize::minimize(&arguments),
         Command::Slice(arguments) => slice::slice(&arguments),

@@ -58,8 +58,8 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
         (Format::Text, true) => report.table(asking::paper()),
         (Format::Json, _) => {
             let counts = json!(report.counts);
-            let judged = recorded.judge(&arguments.view)?;
-            envelope("slice", &judged.case, &judged.verdict, vec![json!(report)], counts)
+            let verdict = recorded.judge()?;
+            envelope("slice", &recorded.case, &verdict, vec![json!(report)], counts)
         }
     };
     asking::print(&text)?;

@@ -44,8 +44,8 @@ pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
                 "steps": report.steps.len(),
                 "statements": story.slice.statements.len(),
             });
-            let judged = recorded.judge(&arguments.view)?;
-            envelope("why", &judged.case, &judged.verdict, vec![json!(report)], counts)
+            let verdict = recorded.judge()?;
+            envelope("why", &recorded.case, &verdict, vec![json!(report)], counts)
         }
     };
     asking::print(&text)?;

@@ -542,6 +542,14 @@ pub enum Op {
     Unsupported,
 }
 
+/// The register that an instruction jumps by, if it does.
+pub fn jump_register(ops: &[Op]) -> Option<Reg> {
+    match ops.last() {
+        Some(Op::Jump { target: Value::Reg(reg) }) if !reg.is_temp() => Some(*reg),
+        _ => None,
+    }
+}
+
 impl Op {
     /// Whether this op only moves x87 registers about: what it writes of them it has from one of them, byte by byte.
     pub const fn moves_x87(&self) -> bool {

@@ -1,9 +1,14 @@
 //! What of a failure is asked about.
 
+use linux::Place;
+use linux::fs::Stream;
 use machine::Time;
 use replay::failure::{Failure, FailureKind, Subject};
 use replay::story::{Asked, Subject as Asking, Target};
 use replay::{Cell, Channel, Code, Question, Recording};
+
+/// So many bytes of a stream are asked about where nobody says which of them are wrong.
+const MOST_WRITTEN: u64 = 1 << 12;
 
 /// The cells whose history explains a failure; where there are none, why the run came to where it failed.
 pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_>) -> Asked {
@@ -19,6 +24,11 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
     if let Some(asked) = asked {
         return asked;
     }
+    if matches!(failure.kind, FailureKind::OracleSaysSo { .. })
+        && let Some(asked) = all_that_was_written(recording)
+    {
+        return asked;
+    }
     let last = Time(recording.end().0.saturating_sub(1));
     let mut question = Question { time: failure.time.min(last), cells: Vec::new(), why_here: true };
     for criterion in &failure.criterion {
@@ -30,8 +40,25 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
     Asked { question, subject: Asking::Reached, stmt: None, hit: None }
 }
 
+/// Nobody says what of the output is wrong, so all of it is asked about.
+fn all_that_was_written(recording: &Recording) -> Option<Asked> {
+    let time = recording.end();
+    let written = [Stream::Stdout, Stream::Stderr].into_iter().filter_map(|stream| {
+        let length = recording.last().kernel.output.length(stream);
+        let place = Place::Output { stream, offset: 0 };
+        (length > 0).then_some(Cell::Kernel { place, length: length.min(MOST_WRITTEN) })
+    });
+    let cells: Vec<Cell> = written.collect();
+    let question = Question { time, cells, why_here: true };
+    (!question.cells.is_empty()).then_some(Asked {
+        question,
+        subject: Asking::Reached,
+        stmt: None,
+        hit: None,
+    })
+}
+
 fn stream_of(channel: &Channel, offset: u64) -> Option<Target> {
-    use linux::fs::Stream;
     let stream = match channel {
         Channel::Stdout => Stream::Stdout,
         Channel::Stderr => Stream::Stderr,

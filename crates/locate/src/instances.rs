@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use machine::{Pass, Time};
 use program::conditions::{Exit, MemberKind, Step};
-use program::{Condition, ConditionKind, Program, Scope, Stmt, Trust};
+use program::{BlockId, Condition, ConditionKind, Program, Scope, Stmt, Trust};
 use replay::events::Ending;
 use replay::{Flow, Recording, Shape, Shapes};
 
@@ -27,6 +27,29 @@ pub struct KnownCondition {
     pub ends_loop: bool,
     /// How often it was decided.
     pub count: u64,
+    /// Of a switch statement: where it can lead to.
+    pub targets: Vec<Target>,
+}
+
+/// A case of a switch statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Inclusive ranges; none for all other numbers.
+    pub values: Vec<(i64, i64)>,
+    pub block: BlockId,
+    pub address: u64,
+}
+
+impl KnownCondition {
+    /// One of several ways is taken, not one of two.
+    pub fn is_switch(&self) -> bool {
+        matches!(self.condition.kind, ConditionKind::Switch { .. })
+    }
+
+    /// Its outcome becomes a number.
+    pub fn becomes_value(&self) -> bool {
+        matches!(self.condition.kind, ConditionKind::Value { .. } | ConditionKind::Select)
+    }
 }
 
 /// One decision.
@@ -38,7 +61,11 @@ pub struct Instance {
     pub member: u16,
     /// The side that was taken; not known of a condition that is no jump.
     pub exit: Option<Exit>,
+    /// Of a switch statement: the block that it led to.
+    pub target: Option<BlockId>,
     pub time: Time,
+    /// When its first member was executed.
+    pub since: Time,
     /// The how manieth decision of the condition it is, from 1.
     pub number: u64,
 }
@@ -136,6 +163,13 @@ impl Instances {
         self.list.get(place).map(|_| place)
     }
 
+    /// Whether a decision is the last of its condition up to a time.
+    pub fn is_last_before(&self, instance: &Instance, time: Time) -> bool {
+        let before = self.list.partition_point(|other| other.time <= time);
+        let mut latest = self.list.iter().take(before).rev();
+        latest.find(|other| other.condition == instance.condition) == Some(instance)
+    }
+
     pub fn known(&self, instance: &Instance) -> Option<&KnownCondition> {
         self.conditions.get(instance.condition as usize)
     }
@@ -154,11 +188,12 @@ impl Walk<'_, '_> {
         }
         if let Some((time, condition, member, taken)) = self.jump.take() {
             let next = self.shapes.get(place as u32).map_or(0, Shape::start);
-            self.jumped(time, condition, member, next == taken);
+            self.jumped(time, condition, member, next == taken, next);
         }
         let Some(plan) = self.plans.get(place) else { return };
         let last = plan.last.zip(match plan.ending {
             Ending::Branch { taken } => Some(taken),
+            Ending::Indirect { .. } => Some(0),
             _ => None,
         });
         let end = Time(pass.time.0 + u64::from(plan.count).saturating_sub(1));
@@ -167,35 +202,44 @@ impl Walk<'_, '_> {
             let Some(&inner) = self.plans.get(place).and_then(|plan| plan.inner.get(index)) else { break };
             let time = Time(pass.time.0 + u64::from(inner.instruction));
             let number = self.total;
-            self.decided(time, inner.condition, inner.member, None);
+            self.decided(time, inner.condition, inner.member, None, None);
             let after = (1..=u64::from(inner.more)).map(|more| (Time(time.0 + more), number));
             self.found.members.extend(after);
         }
     }
 
-    /// A member that is a jump went on.
-    fn jumped(&mut self, time: Time, condition: u32, member: u16, taken: bool) {
-        let known = self.found.conditions.get(condition as usize);
-        let Some(known) = known.and_then(|known| known.condition.members.get(usize::from(member))) else {
-            return;
-        };
-        match if taken { known.holds } else { known.fails } {
-            Step::Exit(exit) => self.decided(time, condition, member, Some(exit)),
-            Step::Unknown => self.decided(time, condition, member, None),
+    /// A member that is a jump went on, to `next`.
+    fn jumped(&mut self, time: Time, condition: u32, member: u16, taken: bool, next: u64) {
+        let Some(known) = self.found.conditions.get(condition as usize) else { return };
+        let Some(jump) = known.condition.members.get(usize::from(member)) else { return };
+        match if taken { jump.holds } else { jump.fails } {
+            Step::Exit(exit) => self.decided(time, condition, member, Some(exit), None),
+            Step::Block(block) => self.decided(time, condition, member, None, Some(block)),
             Step::Member(_) => self.open.entry(condition).or_default().push(time),
-            Step::Block(_) => {}
+            Step::Unknown => {
+                let target = known.targets.iter().find(|target| target.address == next);
+                let target = target.map(|target| target.block);
+                self.decided(time, condition, member, None, target);
+            }
         }
     }
 
-    fn decided(&mut self, time: Time, condition: u32, member: u16, exit: Option<Exit>) {
+    fn decided(
+        &mut self,
+        time: Time,
+        condition: u32,
+        member: u16,
+        exit: Option<Exit>,
+        target: Option<BlockId>,
+    ) {
         let Some(known) = self.found.conditions.get_mut(condition as usize) else { return };
         known.count += 1;
         let number = known.count;
-        for earlier in self.open.remove(&condition).into_iter().flatten() {
-            self.found.members.push((earlier, self.total));
-        }
+        let earlier = self.open.remove(&condition).unwrap_or_default();
+        let since = earlier.first().copied().unwrap_or(time);
+        self.found.members.extend(earlier.into_iter().map(|earlier| (earlier, self.total)));
         self.found.members.push((time, self.total));
-        self.found.list.push(Instance { condition, member, exit, time, number });
+        self.found.list.push(Instance { condition, member, exit, target, time, since, number });
         self.total += 1;
         if self.found.list.len() >= MOST_INSTANCES * 2 {
             self.forget_the_first();
@@ -229,7 +273,9 @@ impl Walk<'_, '_> {
         for (instruction, address) in (0..).zip(shape.addresses()) {
             let Some(&(condition, member)) = self.deciders.get(address) else { continue };
             match self.kind_of(condition, member) {
-                Some(MemberKind::Jump) if *address == shape.last() => plan.last = Some((condition, member)),
+                Some(MemberKind::Jump | MemberKind::Table) if *address == shape.last() => {
+                    plan.last = Some((condition, member));
+                }
                 Some(MemberKind::Set | MemberKind::Move) => {
                     let more = self.same_statement(shape.addresses(), usize::from(instruction));
                     plan.inner.push(Inner { instruction, condition, member, more });
@@ -275,26 +321,33 @@ impl Walk<'_, '_> {
     fn learn(&mut self, address: u64) {
         let found = self.program().conditions(address);
         for condition in found.iter().flat_map(|found| found.iter()) {
-            // Which of several cases is taken is no matter of two sides.
-            if matches!(condition.kind, ConditionKind::Switch { .. }) {
-                continue;
-            }
             let number = self.found.conditions.len() as u32;
             for (member, known) in (0..).zip(&condition.members) {
                 self.deciders.insert(known.address, (number, member));
             }
-            let jumps = condition.members.iter().find(|member| member.kind == MemberKind::Jump);
-            let join =
-                jumps.and_then(|jump| self.flow.function(jump.address)?.reconvergence(condition.id.address));
+            let jumps = |kind: MemberKind| matches!(kind, MemberKind::Jump | MemberKind::Table);
+            let jump = condition.members.iter().find(|member| jumps(member.kind)).map(|jump| jump.address);
+            let function = jump.and_then(|jump| Some((jump, self.flow.function(jump)?)));
+            let targets = self.targets(condition);
             self.found.conditions.push(KnownCondition {
                 stmt: self.program().statement_at(condition.id.address),
                 condition: condition.clone(),
-                ends_loop: jumps
-                    .and_then(|jump| Some(self.flow.function(jump.address)?.ends_loop(jump.address)))
-                    .unwrap_or(false),
-                join,
+                ends_loop: function.as_ref().is_some_and(|(jump, function)| function.ends_loop(*jump))
+                    && targets.is_empty(),
+                join: function.and_then(|(_, function)| function.reconvergence(condition.id.address)),
                 count: 0,
+                targets,
             });
         }
+    }
+
+    /// Where a switch statement can lead to.
+    fn targets(&self, condition: &Condition) -> Vec<Target> {
+        let ConditionKind::Switch { cases, default, .. } = &condition.kind else { return Vec::new() };
+        let Some(cfg) = self.program().cfg(condition.id.address) else { return Vec::new() };
+        let cases = cases.iter().map(|case| (case.values.clone(), case.target));
+        let all = cases.chain(default.map(|block| (Vec::new(), block)));
+        let target = |(values, block)| Some(Target { values, block, address: cfg.block(block)?.start });
+        all.filter_map(target).collect()
     }
 }

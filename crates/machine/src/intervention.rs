@@ -2,7 +2,7 @@
 
 use crate::Time;
 use crate::exec::Force;
-use lift::{Condition, Op, Reg, Value};
+use lift::{Binary, Condition, Op, Reg, Size, Value};
 
 /// One thing that is done differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,10 @@ pub enum Edit {
     Constant { from: u64, to: u64 },
     /// The instruction decides by another condition.
     Condition(Condition),
+    /// Its condition always counts as true, or as false.
+    Side(bool),
+    /// Its condition counts as true where it is false, and the other way round.
+    Inverted,
 }
 
 impl Edit {
@@ -69,7 +73,27 @@ impl Edit {
                     }
                 }
             }
+            Edit::Side(side) => {
+                for op in ops.iter_mut().skip(start) {
+                    if let Op::Test { dst, .. } | Op::IsZero { dst, .. } = *op {
+                        *op = Op::Move { dst, src: Value::Const(u64::from(side)) };
+                    }
+                }
+            }
+            Edit::Inverted => invert(ops, start),
         }
+    }
+}
+
+fn invert(ops: &mut Vec<Op>, start: usize) {
+    let decides = |op: &Op| match op {
+        Op::Test { dst, .. } | Op::IsZero { dst, .. } => Some(*dst),
+        _ => None,
+    };
+    let decided = ops.iter().skip(start).rposition(|op| decides(op).is_some()).map(|place| start + place);
+    if let Some((place, dst)) = decided.and_then(|place| Some((place, decides(ops.get(place)?)?))) {
+        let negation = Op::Binary { function: Binary::Xor, size: Size::B8, dst, a: dst, b: Value::Const(1) };
+        ops.insert(place + 1, negation);
     }
 }
 

@@ -120,6 +120,8 @@ fn an_edit_reaches_blocks_that_were_lifted_before_it() {
         assert_eq!(edited(sub, Edit::Constant { from: 1, to: 7 }, watched), 4);
         assert_eq!(edited(jump, Edit::Condition(Condition::Equal), watched), 4);
         assert_eq!(edited(jump, Edit::Skip, watched), 4);
+        assert_eq!(edited(jump, Edit::Side(false), watched), 4);
+        assert_eq!(edited(jump, Edit::Inverted, watched), 4);
     }
     assert_eq!(original.run(Time(1000), &mut Unwatched), Stop::Syscall);
     assert_eq!(original.cpu.get(Reg::RAX), 10, "the original is as it was");

@@ -1,11 +1,11 @@
 //! Why a run failed, as it is reported.
 
 use linux::Exit;
-use locate::explain::{Cause, Explanation};
-use locate::switching::{Critical, Effect, Statistics};
+use locate::explain::{Cause, Explanation, Unset};
+use locate::switching::{Change, Critical, Effect, Statistics};
 use program::{Program, Stmt};
-use replay::failure::Failure;
-use replay::story::{Decided, Story};
+use replay::failure::{Failure, FailureKind};
+use replay::story::Decided;
 use serde::Serialize;
 
 use crate::Shorten;
@@ -20,6 +20,12 @@ pub struct ExplainReport {
     pub command: String,
     /// What went wrong, as the end of a sentence that begins with the command.
     pub failed: String,
+    /// Where: the statement of the program's own code that crashed, or that called what did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<LineReport>,
+    /// Something that was used before anybody had given it a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unset: Option<UnsetReport>,
     /// The first is the cause, as certainly as that is known.
     pub is_certain: bool,
     pub is_cut_short: bool,
@@ -36,21 +42,36 @@ pub struct ExplainReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CauseReport {
     pub condition: ConditionReport,
+    /// What was done to it: `once`, one of its decisions went the other way; `case`, one led to another case; `always`, all went
+    /// another way; `pair`, one went the other way together with `second`.
+    pub change: &'static str,
+    /// The same in words, as the end of a sentence that begins with "when it".
+    pub changed: String,
+    /// The other condition of a pair, as it was decided in the run in which the first had gone the other way.
+    pub second: Option<ConditionReport>,
     /// `repairs`, `survives` or `skips`.
     pub effect: &'static str,
     /// What the run does when it goes the other way, as the end of a sentence.
     pub otherwise: String,
-    /// Conditions that depend on it and save the run as well.
+    /// Conditions that were decided by its outcome and save the run as well.
     pub steps: Vec<ConditionReport>,
     /// From the cause to the failure.
     pub path: Vec<StepReport>,
-    /// Where came from what it was decided by, the newest first.
+    /// What gave what it compared its value, the nearest first.
     pub before: Vec<StepReport>,
     /// What to read, the nearest first.
     pub reading: Vec<LineReport>,
     /// The how manieth trial found it, and how many dependences it is from the failure.
     pub trial: usize,
     pub distance: Option<u32>,
+}
+
+/// A use of something that nobody had given a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnsetReport {
+    pub name: String,
+    pub place: Option<PlaceReport>,
+    pub text: Option<String>,
 }
 
 /// A decision.
@@ -88,6 +109,10 @@ pub struct SearchReport {
     pub unverified: u64,
     pub instructions: u64,
     pub first: Option<u64>,
+    /// When no single condition helped: trials of other cases of switch statements, of all decisions of a condition, of pairs.
+    pub cases: u64,
+    pub wholes: u64,
+    pub pairs: u64,
 }
 
 /// What a report is made from.
@@ -108,7 +133,9 @@ impl ExplainReport {
             failed: from.failure.to_string(),
             is_certain: explanation.is_certain(),
             is_cut_short: explanation.is_cut_short,
-            causes: explanation.causes.iter().map(|cause| from.cause(cause, &explanation.story)).collect(),
+            failed_at: from.failed_at(),
+            unset: explanation.unset.as_ref().map(|unset| from.unset(unset)),
+            causes: explanation.causes.iter().map(|cause| from.cause(cause)).collect(),
             left_out: explanation.left_out,
             computed: from.lines(&explanation.computed),
             search: SearchReport::new(&explanation.statistics),
@@ -117,23 +144,54 @@ impl ExplainReport {
 }
 
 impl Explained<'_> {
-    fn cause(&self, cause: &Cause, story: &Story) -> CauseReport {
-        let told = |number: &usize| story.steps.iter().find(|told| told.number == *number);
+    /// Of a failure that happened somewhere.
+    fn failed_at(&self) -> Option<LineReport> {
+        let happens = matches!(
+            self.failure.kind,
+            FailureKind::Crash { .. }
+                | FailureKind::Abort(_)
+                | FailureKind::GuestFault { .. }
+                | FailureKind::Hang { .. }
+        );
+        let stmt = self.explanation.story.end.stmt.as_ref().filter(|_| happens)?;
+        self.lines(&[(stmt.clone(), 0)]).into_iter().next()
+    }
+
+    fn unset(&self, unset: &Unset) -> UnsetReport {
+        UnsetReport {
+            name: unset.name.clone(),
+            place: unset.stmt.as_ref().map(|stmt| PlaceReport::new(stmt, self.shorten)),
+            text: unset.text.clone(),
+        }
+    }
+
+    fn cause(&self, cause: &Cause) -> CauseReport {
         CauseReport {
             condition: self.condition(&cause.decided, &cause.critical, cause.total),
+            change: match cause.critical.change {
+                Change::Once => "once",
+                Change::Case(_) => "case",
+                Change::Inverted | Change::Always(_) => "always",
+                Change::With(_) => "pair",
+            },
+            changed: changed(&cause.critical.change),
+            second: match &cause.critical.change {
+                Change::With(second) => Some(self.decided(second, 0, 0, 0)),
+                _ => None,
+            },
             effect: match cause.critical.effect {
                 Effect::Repairs => "repairs",
                 Effect::Survives => "survives",
                 Effect::Skips => "skips",
             },
-            otherwise: otherwise(&cause.critical),
+            otherwise: otherwise(&cause.critical, &self.failure.kind),
             steps: cause
                 .steps
                 .iter()
                 .map(|(critical, decided)| self.condition(decided, critical, 0))
                 .collect(),
-            path: cause.path.iter().filter_map(told).map(|told| step(told, self.shorten)).collect(),
-            before: cause.before.steps.iter().map(|told| step(told, self.shorten)).collect(),
+            path: cause.path.iter().map(|told| step(told, self.shorten)).collect(),
+            before: cause.from.iter().map(|told| step(told, self.shorten)).collect(),
             reading: self.lines(&cause.reading),
             trial: cause.critical.trial,
             distance: cause.critical.distance,
@@ -141,6 +199,11 @@ impl Explained<'_> {
     }
 
     fn condition(&self, decided: &Decided, critical: &Critical, total: u64) -> ConditionReport {
+        let instance = &critical.instance;
+        self.decided(decided, instance.number, total, instance.time.0)
+    }
+
+    fn decided(&self, decided: &Decided, number: u64, total: u64, time: u64) -> ConditionReport {
         let known = |operand: &replay::story::Known| KnownReport {
             name: operand.name.clone(),
             value: operand.value.clone(),
@@ -151,9 +214,9 @@ impl Explained<'_> {
             condition: decided.condition.clone(),
             holds: decided.holds,
             operands: decided.operands.iter().map(known).collect(),
-            number: critical.instance.number,
+            number,
             total,
-            time: critical.instance.time.0,
+            time,
         }
     }
 
@@ -180,6 +243,9 @@ impl SearchReport {
             left_out,
             unverified,
             first,
+            cases,
+            wholes,
+            pairs,
         } = *statistics;
         SearchReport {
             candidates,
@@ -192,24 +258,61 @@ impl SearchReport {
             unverified,
             instructions,
             first,
+            cases,
+            wholes,
+            pairs,
         }
     }
 }
 
+/// What was done to a condition.
+fn changed(change: &Change) -> String {
+    match change {
+        Change::Once => "goes the other way".to_owned(),
+        Change::Case(values) => match values.is_empty() {
+            true => "leads to the default case".to_owned(),
+            false => format!("leads to the case of {}", numbers(values)),
+        },
+        Change::Inverted => "goes the other way each time".to_owned(),
+        Change::Always(Some(side)) => format!("is {side} each time"),
+        Change::Always(None) => "goes one way each time".to_owned(),
+        Change::With(_) => "and another one go the other way".to_owned(),
+    }
+}
+
+/// The numbers of a case, those that are letters as letters.
+fn numbers(values: &[(i64, i64)]) -> String {
+    let one = |number: i64| match u8::try_from(number) {
+        Ok(letter) if letter.is_ascii_graphic() => format!("{number} ('{}')", char::from(letter)),
+        _ => number.to_string(),
+    };
+    let range = |&(first, last): &(i64, i64)| match first == last {
+        true => one(first),
+        false => format!("{} to {}", one(first), one(last)),
+    };
+    crate::quote::listed(&values.iter().map(range).collect::<Vec<_>>())
+}
+
 /// What the run does when the condition goes the other way.
-fn otherwise(critical: &Critical) -> String {
+fn otherwise(critical: &Critical, failure: &FailureKind) -> String {
     let ended = match &critical.exit {
         Some(Exit::Exited(status)) => format!("exits with status {status}"),
         Some(Exit::Killed { signal, .. }) => format!("is killed by {} later", linux::signal::name(*signal)),
         Some(_) => "ends otherwise".to_owned(),
         None => "goes on for longer".to_owned(),
     };
-    match (critical.effect, &critical.line) {
-        (Effect::Repairs, Some(line)) => {
+    match (critical.effect, failure, &critical.line) {
+        (Effect::Repairs, FailureKind::WrongOutput(_), Some(line)) => {
             format!("prints {}", crate::quote::quoted(&String::from_utf8_lossy(line)))
         }
-        (Effect::Repairs, None) => format!("passes there and {ended}"),
-        (Effect::Survives, _) => format!("passes there, but {ended}"),
-        (Effect::Skips, _) => format!("does not come there, and {ended}"),
+        (Effect::Repairs, FailureKind::WrongOutput(_), None) => "writes what is expected".to_owned(),
+        (Effect::Repairs, FailureKind::OracleSaysSo { .. }, _) => format!("{ended}, and the oracle agrees"),
+        (Effect::Repairs, FailureKind::AssertViolated(_), _) => {
+            format!("keeps what was asserted, and {ended}")
+        }
+        (Effect::Repairs, FailureKind::Hang { .. } | FailureKind::WrongExit { .. }, _) => ended,
+        (Effect::Repairs, ..) => format!("passes there and {ended}"),
+        (Effect::Survives, ..) => format!("passes there, but {ended}"),
+        (Effect::Skips, ..) => format!("does not come there, and {ended}"),
     }
 }

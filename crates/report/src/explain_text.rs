@@ -1,6 +1,6 @@
 //! Why a run failed, for people.
 
-use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
+use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, SearchReport};
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
@@ -11,7 +11,8 @@ const INDENT: usize = 8;
 impl ExplainReport {
     pub fn text(&self, paper: Paper) -> String {
         let mut page = Page { paper, text: String::new(), width: self.width_of_places() };
-        page.headline("FAILED", &format!("{} {}", plain(&self.command), plain(&self.failed)));
+        page.failed(self);
+        page.unset(self);
         match self.causes.split_first() {
             Some((cause, others)) => {
                 page.cause(cause, self.is_certain);
@@ -34,7 +35,8 @@ impl ExplainReport {
         let steps = self.causes.iter().flat_map(|cause| cause.path.iter().chain(&cause.before));
         let steps = steps.filter_map(|step| step.place.as_ref());
         let lines = self.causes.iter().flat_map(|cause| &cause.reading).chain(&self.computed);
-        let lines = lines.map(|line| &line.place);
+        let lines = lines.chain(&self.failed_at).map(|line| &line.place);
+        let lines = lines.chain(self.unset.as_ref().and_then(|unset| unset.place.as_ref()));
         conditions.chain(steps).chain(lines).map(|place| spot(place).chars().count()).max().unwrap_or(0)
     }
 }
@@ -46,9 +48,19 @@ struct Page {
 }
 
 impl Page {
-    fn headline(&mut self, word: &str, text: &str) {
-        let word = self.paper.paint(Colour::Headline, &format!("{word:INDENT$}"));
-        self.text.push_str(&format!("{word}{text}\n\n"));
+    fn failed(&mut self, report: &ExplainReport) {
+        let mut lines = vec![format!("{} {}", plain(&report.command), plain(&report.failed))];
+        if let Some(line) = &report.failed_at {
+            lines.push(self.at(Some(&line.place), line.text.as_deref().unwrap_or_default()));
+        }
+        self.section("FAILED", &lines);
+    }
+
+    fn unset(&mut self, report: &ExplainReport) {
+        let Some(unset) = &report.unset else { return };
+        let mut lines = vec![self.at(unset.place.as_ref(), unset.text.as_deref().unwrap_or_default())];
+        lines.push(format!("uses {}, which was never given a value", plain(&unset.name)));
+        self.section("UNSET", &lines);
     }
 
     fn section(&mut self, word: &str, lines: &[String]) {
@@ -84,7 +96,13 @@ impl Page {
             "repairs" => "most likely this, or what it compared, is wrong: ",
             _ => "perhaps this, or what it compared, is wrong: ",
         };
-        lines.push(format!("{likely}when it goes the other way, the run {}", cause.otherwise));
+        if let Some(second) = &cause.second {
+            lines.push(self.at(second.place.as_ref(), second.text.as_deref().unwrap_or("a condition")));
+            lines.push(format!("{} then;", took(second)));
+            lines.push(format!("when both go the other way, and only then, the run {}", cause.otherwise));
+        } else {
+            lines.push(format!("{likely}when it {}, the run {}", cause.changed, cause.otherwise));
+        }
         let mut places: Vec<String> = Vec::new();
         for place in cause.steps.iter().filter_map(|step| step.place.as_ref()).map(spot) {
             if !places.contains(&place) {
@@ -93,30 +111,26 @@ impl Page {
         }
         if !places.is_empty() {
             let verb = if places.len() == 1 { "goes" } else { "go" };
-            lines
-                .push(format!("so it is when {} {verb} the other way, which depends on it", listed(&places)));
+            let all = listed(&places);
+            lines.push(format!("so it is when {all} {verb} the other way, decided by its outcome"));
         }
         self.section("CAUSE", &lines);
     }
 
     fn path(&mut self, cause: &CauseReport, failed: &str) {
-        let mut lines = Vec::new();
-        for step in cause.path.iter().skip(1) {
-            lines.push(self.at(step.place.as_ref(), &did(step)));
+        if cause.path.is_empty() {
+            return;
         }
-        if !lines.is_empty() {
-            let first = self.at(cause.condition.place.as_ref(), &decided(&cause.condition));
-            lines.insert(0, first);
-            lines.push(format!("{:1$}   {failed}", "", self.width));
-        }
+        let mut lines = vec![self.at(cause.condition.place.as_ref(), &decided(&cause.condition))];
+        lines.extend(cause.path.iter().skip(1).map(|step| self.at(step.place.as_ref(), &did(step))));
+        lines.push(format!("{:1$}   {failed}", "", self.width));
         self.section("PATH", &lines);
     }
 
     /// Where came from what the condition compared.
     fn before(&mut self, cause: &CauseReport) {
-        let made: Vec<&StepReport> = cause.before.iter().filter(|step| !step.made.is_empty()).collect();
         let lines: Vec<String> =
-            made.into_iter().take(5).map(|step| self.at(step.place.as_ref(), &did(step))).collect();
+            cause.before.iter().map(|step| self.at(step.place.as_ref(), &did(step))).collect();
         self.section("FROM", &lines);
     }
 
@@ -160,12 +174,12 @@ impl Page {
                 vec![format!("not found: {tried} of {} decisions were tried", report.search.candidates)]
             }
             (false, _) => vec![
-                format!(
-                    "no single condition explains this: each of the {tried} decisions was tried the other way,"
-                ),
-                "and none of them saves the run. So the wrong value is probably computed, not selected"
-                    .to_owned(),
-                "(or it takes two conditions at once).".to_owned(),
+                format!("no condition explains this: each of the {tried} decisions was tried the other way,"),
+                match besides(&report.search) {
+                    tried if tried.is_empty() => "and none of that saves the run.".to_owned(),
+                    tried => format!("besides {tried}: none of that saves the run."),
+                },
+                "So the wrong value is most likely computed, not selected.".to_owned(),
             ],
         };
         if !report.computed.is_empty() {
@@ -190,6 +204,9 @@ impl Page {
             )),
             None => parts.push(format!("{} of {} decisions tried", search.tried, search.candidates)),
         }
+        if search.cases + search.wholes + search.pairs > 0 {
+            parts.push(format!("besides, because no single decision helped: {}", besides(search)));
+        }
         parts.push(format!(
             "{} ended as the failing run without being run on, {} gave up by budget · {} instructions in all",
             search.parked_for_good, search.cut_short, search.instructions
@@ -212,6 +229,18 @@ impl Page {
         self.text.truncate(self.text.trim_end().len());
         self.text.push('\n');
     }
+}
+
+/// What was tried besides single decisions.
+fn besides(search: &SearchReport) -> String {
+    let kinds = [
+        (search.cases, "other cases of switch statements"),
+        (search.wholes, "times all decisions of one condition together"),
+        (search.pairs, "pairs of the most promising decisions"),
+    ];
+    let tried: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    listed(&tried)
 }
 
 fn spot(place: &PlaceReport) -> String {

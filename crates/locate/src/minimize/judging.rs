@@ -1,16 +1,15 @@
 //! Whether a reduced input makes the program fail as it did.
 
 use linux::Process;
-use program::{Program, Scope, State};
+use program::{Scope, State};
 use replay::failure::{Failure, FailureKind, Verdict, WrongOutput};
 use replay::oracle::{ExamineError, Examined, examine};
 use replay::{Case, Expectation};
 
+use crate::View;
+
 use super::input::Input;
 use super::trials::Outcome;
-
-/// The static view of a process, for assertions and backtraces.
-pub type View<'a> = &'a (dyn Fn(&Process) -> Program + Sync);
 
 /// A run with a reduced input may take so many times the instructions of the original one, and so many more.
 const PATIENCE: u64 = 4;

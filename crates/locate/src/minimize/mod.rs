@@ -16,7 +16,7 @@ mod trials;
 pub use ddmin::{Isolated, ddmin, isolate};
 pub use difference::{Difference, Span};
 pub use input::{Input, Named, Part, PartName};
-pub use judging::{MinimizeError, View};
+pub use judging::MinimizeError;
 pub use search::{Compared, Minimized, Minimizer, Options, Progress};
 pub use text::{Level, Text};
 pub use trials::{Candidate, Counts, First, Key, Limits, Outcome, Trials};

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use replay::Case;
 use replay::failure::Failure;
 
+use crate::View;
+
 use super::ddmin::ddmin;
 use super::difference::{Difference, known_neighbour, narrow};
 use super::input::{Input, PartName};
-use super::judging::{Judge, MinimizeError, View};
+use super::judging::{Judge, MinimizeError};
 use super::text::{Level, Text};
 use super::trials::{Counts, Limits, Outcome, Trials};
 

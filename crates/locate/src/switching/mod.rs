@@ -1,16 +1,24 @@
 //! Predicate switching: which condition, had it gone the other way, would have saved the run?
+//!
+//! `plan` says what is forced, `sweep` makes the trials of one pass along the run, `verify` looks at what saved it once more.
+//! `search` goes through all decisions, and `beyond` through what there is besides when no single one helps.
 
+mod beyond;
 mod classify;
+mod judging;
 mod order;
 mod parked;
 mod plan;
 mod search;
+mod statistics;
 mod sweep;
 mod touches;
 mod trial;
 mod verify;
 
-pub use order::Order;
-pub use search::{Found, Options, Progress, Search, Statistics};
+pub use judging::{Judge, Meter};
+pub use order::{Distances, Order};
+pub use search::{Found, Options, Search};
+pub use statistics::Statistics;
 pub use trial::{Ending, Trial};
-pub use verify::{Critical, Effect};
+pub use verify::{Change, Critical, Effect};

@@ -19,7 +19,7 @@ pub enum Order {
 /// How far decisions are from a failure, by dependence.
 pub struct Distances<'a> {
     instances: &'a Instances,
-    found: HashMap<usize, u32>,
+    pub found: HashMap<usize, u32>,
     /// When what is wrong was made.
     pub emission: Option<Time>,
 }

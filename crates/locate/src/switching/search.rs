@@ -1,20 +1,22 @@
 //! The search: which trials are made, in which order, and what they come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::resume_unwind;
 use std::thread::ScopedJoinHandle;
 
 use linux::Process;
 use machine::Time;
 use program::Scope;
-use replay::failure::{Failure, FailureKind};
-use replay::{Case, Code, Flow, Follow, Question, Recording};
+use replay::failure::{Failure, FailureKind, Verdict};
+use replay::{Code, Flow, Follow, Question, Recording};
 
+use super::judging::{Judge, Meter, end_of};
 use super::order::{Distances, Order};
 use super::plan::Switch;
+use super::statistics::Statistics;
 use super::sweep::{Job, Rules, sweep};
 use super::trial::{Ending, Trial};
-use super::verify::{Critical, Verifier};
+use super::verify::{Critical, Effect, Verifier};
 use crate::instances::Instances;
 
 /// Trials of the first pass along the run; each pass has twice as many as the one before.
@@ -34,34 +36,6 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// How far a search is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    pub tried: usize,
-    pub candidates: usize,
-    pub found: usize,
-}
-
-/// What a search did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    pub candidates: u64,
-    pub tried: u64,
-    /// Those that ended as the failing run, as what they did differently was never read.
-    pub parked_for_good: u64,
-    pub woken: u64,
-    /// Given up because of what they wrote, or because they took too long.
-    pub wrong_output: u64,
-    pub cut_short: u64,
-    pub instructions: u64,
-    /// Decisions that were not looked at: there were too many.
-    pub left_out: u64,
-    /// Trials that passed, of conditions of which enough others had passed before; they were not run again.
-    pub unverified: u64,
-    /// The first trial that saved the run.
-    pub first: Option<u64>,
-}
-
 /// What a search came to.
 pub struct Found {
     pub instances: Instances,
@@ -74,6 +48,8 @@ pub struct Found {
     pub is_cut_short: bool,
     /// When what is wrong was made.
     pub emission: Time,
+    /// How far decisions are from the failure, by dependence.
+    pub distances: HashMap<usize, u32>,
 }
 
 impl Found {
@@ -86,6 +62,11 @@ impl Found {
         };
         self.trials.iter().map(|(place, trial)| (*place, ending(trial))).collect()
     }
+
+    /// Whether something was found that does more than to skip what failed.
+    pub(super) fn helps(&self) -> bool {
+        self.critical.iter().any(|critical| critical.effect != Effect::Skips)
+    }
 }
 
 /// A failing run whose conditions are switched.
@@ -94,15 +75,35 @@ pub struct Search<'a, 'p> {
     pub code: &'a mut Code<'p>,
     pub flow: &'a Flow<'p>,
     pub scope: &'a Scope,
-    pub case: &'a Case,
+    pub judge: &'a Judge<'a>,
     pub failure: &'a Failure,
     /// What of the failure is asked about.
     pub question: &'a Question,
 }
 
-impl Search<'_, '_> {
-    /// Tries all conditions that the budget suffices for. `go_on` is asked again and again, and says whether it goes on.
-    pub fn run(&mut self, options: &Options, go_on: &mut dyn FnMut(Progress) -> bool) -> Found {
+/// Which decisions are tried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub after: Time,
+    pub most: usize,
+}
+
+impl Bounds {
+    const NONE: Bounds = Bounds { after: Time(0), most: usize::MAX };
+}
+
+impl<'a> Search<'a, '_> {
+    /// Tries all conditions that the budget suffices for, and if none helps, what there is besides.
+    pub fn run(&mut self, options: &Options, meter: &Meter) -> Found {
+        let mut found = self.singles(options, meter, Bounds::NONE);
+        if !found.helps() && !found.is_cut_short {
+            self.go_beyond(&mut found, options, meter);
+        }
+        found
+    }
+
+    /// Makes one decision after the other go the other way.
+    pub(super) fn singles(&mut self, options: &Options, meter: &Meter, bounds: Bounds) -> Found {
         let begin = self.recording.program_start();
         let end = self.failure.time;
         let instances = Instances::of(self.recording, self.flow, self.scope, begin, end);
@@ -112,108 +113,154 @@ impl Search<'_, '_> {
             FailureKind::WrongOutput(_) => distances.emission.unwrap_or(end),
             _ => end,
         };
-        let order = distances.order(options.order, emission);
-        let mut statistics = Statistics {
-            candidates: order.len() as u64,
-            left_out: instances.left_out,
-            ..Statistics::default()
+        let mut order = distances.order(options.order, emission);
+        order.retain(|place| {
+            let instance = instances.list.get(*place).filter(|instance| instance.time > bounds.after);
+            instance.and_then(|instance| instances.known(instance)).is_some_and(|known| !known.is_switch())
+        });
+        order.truncate(bounds.most);
+        meter.expects(order.len());
+        let distances = distances.found;
+        let left_out = instances.left_out;
+        let statistics = Statistics { candidates: order.len() as u64, left_out, ..Statistics::default() };
+        let mut found = Found {
+            instances,
+            critical: Vec::new(),
+            trials: Vec::new(),
+            statistics,
+            is_cut_short: false,
+            emission,
+            distances,
         };
-        let deadline = self.deadline();
-        let rules = Rules { case: self.case, joins: &instances.joins, parks: options.parks, deadline };
-        let mut verifier =
-            Verifier::new(self.recording, self.flow, self.scope, self.case, self.failure, deadline);
-        let (mut critical, mut trials) = (Vec::new(), Vec::new());
-        let mut is_cut_short = false;
+        self.in_batches(&order, &mut found, options, meter);
+        found
+    }
+
+    fn in_batches(&mut self, order: &[usize], found: &mut Found, options: &Options, meter: &Meter) {
+        let program = self.flow.program();
+        let watched = self.judge.watch(Some(program)).filter(|_| !self.judge.assertions.is_empty());
+        let names = (self.flow, self.scope);
+        let (judge, failure, deadline) = (self.judge, self.failure, self.deadline());
+        let mut verifier = Verifier::new(self.recording, names, judge, watched.as_ref(), failure, deadline);
         let (mut done, mut batch) = (0, FIRST_BATCH);
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
-            let progress = Progress { tried: done, candidates: order.len(), found: critical.len() };
-            if statistics.instructions > options.budget || !go_on(progress) {
-                is_cut_short = true;
+            if found.statistics.instructions > options.budget || meter.is_over() {
+                found.is_cut_short = true;
                 break;
             }
             let places = &places[..places.len().min(batch)];
-            for (place, trial) in self.batch(&instances, places, &rules, options.threads) {
-                statistics.count(&trial);
-                let instance = instances.list.get(place).copied();
-                let known = instance.and_then(|instance| Some((instance, instances.known(&instance)?)));
-                let saved = known.and_then(|(instance, known)| {
-                    verifier.look(self.recording, &instance, known, &trial.ending)
-                });
-                trials.push((place, trial));
-                let trial = trials.len();
-                if let Some(saved) = saved {
-                    statistics.first.get_or_insert(trial as u64);
-                    critical.push(Critical { place, distance: distances.of(place), trial, ..saved });
-                }
+            let jobs: Vec<(usize, Job)> =
+                places.iter().filter_map(|place| Some((*place, job(&found.instances, *place)?))).collect();
+            let rules = self.rules(&found.instances, options, meter);
+            let trials = make(self.recording, &jobs, &rules, options.threads);
+            for ((place, job), trial) in jobs.iter().zip(trials) {
+                self.note(found, *place, job, trial, &mut verifier, meter);
             }
             done += places.len();
             batch = (batch * 2).min(LARGEST_BATCH);
         }
-        statistics.tried = done as u64;
-        statistics.unverified = verifier.unverified;
-        Found { instances, critical, trials, statistics, is_cut_short, emission }
+        found.statistics.unverified += verifier.unverified;
     }
 
-    fn deadline(&self) -> Time {
-        let end = self.recording.end();
-        match self.failure.kind {
-            FailureKind::Hang { .. } => self.case.end(),
-            _ => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE)).min(self.case.end()),
+    /// Takes down what came of a trial.
+    fn note(
+        &mut self,
+        found: &mut Found,
+        place: usize,
+        job: &Job,
+        trial: Trial,
+        verifier: &mut Verifier<'_>,
+        meter: &Meter,
+    ) {
+        if !trial.begun {
+            return;
+        }
+        found.statistics.tried += 1;
+        found.statistics.count(&trial);
+        let number = found.trials.len() + 1;
+        let instance = found.instances.list.get(place).copied();
+        if let Some((instance, known)) = instance.and_then(|one| Some((one, found.instances.known(&one)?)))
+            && let Some(saved) = verifier.look(self.recording, &instance, known, job, &trial)
+        {
+            meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
+            found.statistics.first.get_or_insert(number as u64);
+            let distance = found.distances.get(&place).copied();
+            found.critical.push(Critical { place, distance, trial: number, ..saved });
+        }
+        found.trials.push((place, trial));
+    }
+
+    pub(super) fn rules<'r>(&self, instances: &'r Instances, options: &Options, meter: &'r Meter) -> Rules<'r>
+    where
+        'a: 'r,
+    {
+        Rules {
+            judge: self.judge,
+            meter,
+            joins: &instances.joins,
+            parks: options.parks,
+            deadline: self.deadline(),
+            over: end_of(&self.failure.kind, self.failure.time),
         }
     }
 
-    /// Makes some trials, on several threads; each goes along the run for itself, so that nothing depends on how many there are.
-    fn batch(
-        &mut self,
-        instances: &Instances,
-        places: &[usize],
-        rules: &Rules<'_>,
-        threads: usize,
-    ) -> Vec<(usize, Trial)> {
-        let mut sorted: Vec<usize> = places.to_vec();
-        sorted.sort_unstable();
-        let threads = threads.max(1);
-        let shares: Vec<Vec<usize>> = (0..threads)
-            .map(|share| sorted.iter().copied().skip(share).step_by(threads).collect())
-            .filter(|share: &Vec<usize>| !share.is_empty())
-            .collect();
-        let work: Vec<(Process, Vec<Job>)> = shares.iter().map(|share| self.jobs(instances, share)).collect();
-        let results = std::thread::scope(|scope| {
-            let running: Vec<_> = work
-                .into_iter()
-                .map(|(start, jobs)| scope.spawn(move || sweep(start, &jobs, rules)))
-                .collect();
-            // A panic is a bug of ours, and trials that are missing would look like trials that failed.
-            let join = |thread: ScopedJoinHandle<'_, Vec<Trial>>| {
-                thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-            };
-            running.into_iter().map(join).collect::<Vec<_>>()
-        });
-        let shares = shares.into_iter().zip(results);
-        let made: BTreeMap<usize, Trial> =
-            shares.flat_map(|(share, results)| share.into_iter().zip(results)).collect();
-        places.iter().filter_map(|place| Some((*place, made.get(place)?.clone()))).collect()
+    /// Whether a run of its own from the very start ends as a critical condition says.
+    pub fn holds_afresh(&mut self, critical: &Critical) -> bool {
+        let mut process = self.recording.at(self.recording.start());
+        critical.interventions.iter().for_each(|one| process.machine.intervene(one.clone()));
+        let verdict = self.judge.run(&mut process, self.flow.program(), self.deadline());
+        (verdict == Verdict::Passed) == critical.passes && process.kernel.ended == critical.exit
     }
 
-    fn jobs(&mut self, instances: &Instances, share: &[usize]) -> (Process, Vec<Job>) {
-        let chosen = share.iter().filter_map(|place| instances.list.get(*place));
-        let jobs: Vec<Job> = chosen
-            .filter_map(|instance| {
-                let known = instances.known(instance)?;
-                Some(Job { time: instance.time, switch: Switch::of(known, instance) })
-            })
-            .collect();
-        let start = jobs.first().map_or(self.recording.start(), |job| job.time);
-        (self.recording.at(start), jobs)
+    pub(super) fn deadline(&self) -> Time {
+        let end = self.recording.end();
+        match self.failure.kind {
+            FailureKind::Hang { .. } => self.judge.case.end(),
+            _ => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE)).min(self.judge.case.end()),
+        }
     }
 }
 
-impl Statistics {
-    fn count(&mut self, trial: &Trial) {
-        self.instructions += trial.instructions;
-        self.parked_for_good += u64::from(trial.ending == Ending::AsTheSpine);
-        self.woken += u64::from(trial.wakes > 0);
-        self.wrong_output += u64::from(trial.ending == Ending::Failed { wrote: true });
-        self.cut_short += u64::from(trial.ending == Ending::CutShort);
-    }
+/// The trial of a decision that goes the other way.
+pub(super) fn job(instances: &Instances, place: usize) -> Option<Job> {
+    let instance = instances.list.get(place)?;
+    Some(Job { time: instance.time, switch: Switch::of(instances.known(instance)?, instance) })
+}
+
+/// Makes some trials, on several threads; each goes along the run for itself, so that nothing depends on how many there are.
+pub(super) fn make<K>(
+    recording: &mut Recording,
+    jobs: &[(K, Job)],
+    rules: &Rules<'_>,
+    threads: usize,
+) -> Vec<Trial> {
+    let mut sorted: Vec<usize> = (0..jobs.len()).collect();
+    sorted.sort_by_key(|number| (jobs[*number].1.time, *number));
+    let threads = threads.max(1);
+    let shares = (0..threads).map(|share| sorted.iter().copied().skip(share).step_by(threads));
+    let shares: Vec<Vec<usize>> =
+        shares.map(Iterator::collect).filter(|share: &Vec<_>| !share.is_empty()).collect();
+    let work: Vec<(Process, Vec<&Job>)> = shares
+        .iter()
+        .map(|share| {
+            let jobs: Vec<&Job> = share.iter().map(|number| &jobs[*number].1).collect();
+            let start = jobs.first().map_or(recording.start(), |job| job.time);
+            (recording.at(start), jobs)
+        })
+        .collect();
+    let results = in_threads(work, |(start, jobs)| sweep(start, &jobs, rules));
+    let made = shares.into_iter().flatten().zip(results.into_iter().flatten());
+    let made: BTreeMap<usize, Trial> = made.collect();
+    made.into_values().collect()
+}
+
+/// Does each piece of work in a thread of its own; the results come in the same order.
+pub(super) fn in_threads<W: Send, R: Send>(work: Vec<W>, one: impl Fn(W) -> R + Sync) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = work.into_iter().map(|work| scope.spawn(|| one(work))).collect();
+        // A panic is a bug of ours, and trials that are missing would look like trials that failed.
+        let join =
+            |thread: ScopedJoinHandle<'_, R>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        running.into_iter().map(join).collect()
+    })
 }

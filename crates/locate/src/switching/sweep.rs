@@ -10,10 +10,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use linux::{Event, Exit, Place, Process, SERVED};
 use machine::{Pass, Time, Trace, Unwatched};
-use replay::{Case, Diversion, Outcome, Scanner, Writes};
+use replay::oracle::Watched;
+use replay::{Diversion, Outcome, Scanner, Writes};
 
+use super::judging::{Judge, Meter};
 use super::parked::{Difference, Parked, Waiting};
-use super::plan::Switch;
+use super::plan::{Diverted, Switch};
 use super::touches::Touches;
 use super::trial::{self, Ending, Trial};
 
@@ -29,25 +31,40 @@ const REMAPPING: [u64; 5] = [9, 11, 12, 25, 28];
 
 /// What all trials of a search share.
 pub struct Rules<'a> {
-    pub case: &'a Case,
+    pub judge: &'a Judge<'a>,
+    pub meter: &'a Meter,
     /// Where the ways from each piece of code in scope meet again, by its first address.
     pub joins: &'a HashMap<u64, u64>,
     /// Trials wait where their way meets the spine's.
     pub parks: bool,
     /// When trials are given up.
     pub deadline: Time,
+    /// When the failing run counts as over, if that is before its end.
+    pub over: Option<Time>,
+}
+
+impl Rules<'_> {
+    /// When the spine ends.
+    fn end(&self) -> Time {
+        self.judge.case.end().min(self.over.unwrap_or(Time(u64::MAX)))
+    }
 }
 
 /// A trial that is to be made.
+#[derive(Clone, Debug)]
 pub struct Job {
     pub time: Time,
     pub switch: Switch,
 }
 
 /// Makes all trials, which are sorted by time, along a run that begins with `start`; the results are in the same order.
-pub fn sweep(start: Process, jobs: &[Job], rules: &Rules<'_>) -> Vec<Trial> {
+pub fn sweep(start: Process, jobs: &[&Job], rules: &Rules<'_>) -> Vec<Trial> {
+    let program = rules.judge.program(&start);
+    let watched = rules.judge.watch(program.as_ref());
     let mut sweep = Sweep {
         rules,
+        watched: watched.as_ref(),
+        is_over: false,
         jobs,
         results: vec![Trial::default(); jobs.len()],
         parked: Parked::default(),
@@ -62,7 +79,10 @@ pub fn sweep(start: Process, jobs: &[Job], rules: &Rules<'_>) -> Vec<Trial> {
 
 struct Sweep<'a> {
     rules: &'a Rules<'a>,
-    jobs: &'a [Job],
+    watched: Option<&'a Watched<'a>>,
+    /// The spine has ended; there is nothing more that trials could meet.
+    is_over: bool,
+    jobs: &'a [&'a Job],
     results: Vec<Trial>,
     parked: Parked,
     /// Those whose way the spine has not come to yet, by when it will.
@@ -84,14 +104,18 @@ struct Kernels {
 impl Sweep<'_> {
     fn run(&mut self, mut spine: Process) {
         let mut trace = Trace::new();
-        while !self.is_done() {
+        let end = self.rules.end();
+        while !self.is_done() && spine.machine.time < end {
+            if self.rules.meter.is_over() {
+                return;
+            }
             let mut before = spine.fork();
-            let until = Time(spine.machine.time.0.saturating_add(STRETCH)).min(self.rules.case.end());
+            let until = Time(spine.machine.time.0.saturating_add(STRETCH)).min(end);
             trace.clear();
             let event = spine.run_to_event_traced(until, &mut trace);
             self.stretch(&trace, &event, &spine, &mut before);
             let is_over = match event {
-                Event::Exit(Exit::Until) => spine.machine.time >= self.rules.case.end(),
+                Event::Exit(Exit::Until) => spine.machine.time >= end,
                 Event::Exit(_) => true,
                 Event::Called(_) | Event::Interrupted => spine.kernel.ended.is_some(),
             };
@@ -99,9 +123,25 @@ impl Sweep<'_> {
                 break;
             }
         }
+        if self.rules.over.is_some_and(|over| spine.machine.time >= over) {
+            return self.part(spine);
+        }
         let left = std::mem::take(&mut self.arriving).into_values().flatten();
         let left: Vec<Waiting> = left.chain(self.parked.take(self.parked.all())).collect();
         self.end_as_the_spine(left);
+    }
+
+    /// The spine is over where it failed, not where it ends: from there on trials go their own ways.
+    fn part(&mut self, mut spine: Process) {
+        self.is_over = true;
+        let all = self.parked.all();
+        self.wake(all, &mut spine);
+        for (time, waiting) in std::mem::take(&mut self.arriving) {
+            spine.run(time, &mut Unwatched);
+            waiting.into_iter().for_each(|waiting| self.parked.add(waiting));
+            let all = self.parked.all();
+            self.wake(all, &mut spine);
+        }
     }
 
     fn is_done(&self) -> bool {
@@ -206,9 +246,9 @@ impl Sweep<'_> {
     fn end_as_the_spine(&mut self, trials: Vec<Waiting>) {
         for waiting in trials {
             if let Some(result) = self.results.get_mut(waiting.trial) {
-                result.ending = Ending::AsTheSpine;
                 result.wakes = waiting.wakes;
             }
+            self.end(waiting.trial, Ending::AsTheSpine);
         }
     }
 
@@ -218,10 +258,11 @@ impl Sweep<'_> {
         self.next += 1;
         let Some(job) = jobs.get(trial) else { return };
         before.run(job.time, &mut Unwatched);
-        let (diversion, writes) = job.switch.divert(before, job.time, &mut self.scanner);
+        let Diverted { run, writes, .. } = job.switch.divert(before, job.time, &mut self.scanner);
         let waiting = Waiting { trial, difference: Difference::default(), ahead: 0, wakes: 0 };
-        self.results[trial].instructions += diversion.time().0.saturating_sub(job.time.0);
-        self.go_on(waiting, diversion, &writes, job.switch.join, before);
+        self.results[trial].begun = true;
+        self.results[trial].instructions += run.time().0.saturating_sub(job.time.0);
+        self.go_on(waiting, run, &writes, job.switch.join, before);
     }
 
     /// Wakes trials at the instant at which `before` is.
@@ -256,7 +297,7 @@ impl Sweep<'_> {
         let trial = waiting.trial;
         self.results[trial].wakes = waiting.wakes;
         let start = diversion.time();
-        let parked = match join.filter(|_| self.rules.parks) {
+        let parked = match join.filter(|_| self.rules.parks && !self.is_over) {
             Some(join) => self.meet(&mut diversion, written, join, before),
             None => None,
         };
@@ -274,8 +315,9 @@ impl Sweep<'_> {
             }
             None => {
                 let process = diversion.process();
-                let ending = trial::run(process, self.rules);
+                let (ending, leavings) = trial::run(process, self.rules, self.watched);
                 self.results[trial].instructions += process.machine.time.0.saturating_sub(start.0);
+                self.results[trial].leavings = leavings;
                 self.end(trial, ending);
             }
         }
@@ -308,7 +350,10 @@ impl Sweep<'_> {
     }
 
     fn end(&mut self, trial: usize, ending: Ending) {
-        self.results[trial].ending = ending;
+        if let Some(result) = self.results.get_mut(trial) {
+            result.ending = ending;
+            self.rules.meter.tried_one();
+        }
     }
 }
 

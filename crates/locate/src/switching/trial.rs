@@ -3,8 +3,8 @@
 use linux::fs::Stream;
 use linux::{Exit, Process};
 use machine::{Time, Unwatched};
-use replay::failure::Verdict;
-use replay::oracle::judge;
+use replay::failure::{Failure, FailureKind, Verdict};
+use replay::oracle::{Checked, Watched, digest, judge};
 
 use super::sweep::Rules;
 
@@ -21,6 +21,10 @@ pub struct Trial {
     /// How often it was parked and woken.
     pub parked: u32,
     pub wakes: u32,
+    /// It was begun.
+    pub begun: bool,
+    /// Where the commands of the user have the last word: what it left behind.
+    pub leavings: Option<[u8; 32]>,
 }
 
 /// How a trial ended.
@@ -33,12 +37,54 @@ pub enum Ending {
     AsTheSpine,
     /// As the oracle wants it.
     Passed,
-    /// In another failure, or in the same one at its own end. `wrote` says that it was given up because of what it wrote.
-    Failed { wrote: bool },
+    /// In another failure, or in the same one at its own end.
+    Failed {
+        /// It was given up because of what it wrote.
+        wrote: bool,
+        /// How much of what it wrote is right, if that is what is wrong.
+        right: Option<u64>,
+    },
 }
 
-/// Runs a trial to its end.
-pub fn run(process: &mut Process, rules: &Rules<'_>) -> Ending {
+impl Ending {
+    fn failed(failure: &Failure, wrote: bool) -> Ending {
+        let right = match &failure.kind {
+            FailureKind::WrongOutput(wrong) => Some(wrong.offset),
+            _ => None,
+        };
+        Ending::Failed { wrote, right }
+    }
+}
+
+/// Runs a trial to its end, and says what it left behind if somebody else has to judge that.
+pub fn run(
+    process: &mut Process,
+    rules: &Rules<'_>,
+    watched: Option<&Watched<'_>>,
+) -> (Ending, Option<[u8; 32]>) {
+    let ending = match watched {
+        Some(watched) => run_watched(process, rules, watched),
+        None => run_plainly(process, rules),
+    };
+    let leavings = (ending == Ending::Passed && rules.judge.has_commands()).then(|| digest(process));
+    (ending, leavings.flatten())
+}
+
+/// Each time that a line with an assertion is reached, it is looked whether that holds.
+fn run_watched(process: &mut Process, rules: &Rules<'_>, watched: &Watched<'_>) -> Ending {
+    match watched.check(process, rules.deadline) {
+        Ok(Checked { violation: Some(failure), .. }) => Ending::failed(&failure, false),
+        Ok(_) => match judge(rules.judge.case, process) {
+            Verdict::Passed => Ending::Passed,
+            Verdict::Failed(failure) => Ending::failed(&failure, false),
+            Verdict::CannotTell(_) => Ending::CutShort,
+        },
+        Err(_) => Ending::CutShort,
+    }
+}
+
+/// It is given up as soon as what it has written is wrong.
+fn run_plainly(process: &mut Process, rules: &Rules<'_>) -> Ending {
     let mut look = FIRST_LOOK;
     let mut written = written_by(process);
     loop {
@@ -48,12 +94,15 @@ pub fn run(process: &mut Process, rules: &Rules<'_>) -> Ending {
         let is_over = !matches!(exit, Exit::Until) || process.machine.time >= rules.deadline;
         let now = written_by(process);
         if !is_over && now == written {
+            if rules.meter.is_over() {
+                return Ending::CutShort;
+            }
             continue;
         }
         written = now;
-        match judge(rules.case, process) {
+        match judge(rules.judge.case, process) {
             Verdict::Passed => return Ending::Passed,
-            Verdict::Failed(_) => return Ending::Failed { wrote: !is_over },
+            Verdict::Failed(failure) => return Ending::failed(&failure, !is_over),
             Verdict::CannotTell(_) if is_over => return Ending::CutShort,
             Verdict::CannotTell(_) => {}
         }

@@ -1,22 +1,27 @@
-//! What a trial that ended otherwise is worth: it is run once more from the very start, and looked at closely.
+//! What a trial that ended otherwise is worth: it is run once more, and looked at closely.
 
 use std::collections::HashMap;
 
 use linux::fs::Stream;
 use linux::{Exit, Process};
-use machine::{Time, Unwatched};
+use machine::{Intervention, Time, Unwatched};
 use program::Scope;
 use program::conditions::MemberKind;
 use replay::failure::{Failure, FailureKind, Verdict, WrongOutput};
 use replay::index::Indices;
-use replay::oracle::judge;
+use replay::oracle::{Checked, Watched, digest};
+use replay::story::Decided;
 use replay::{Bytes, Case, Channel, Expectation, Flow, Recording, Scanner};
 
 use super::classify::{Point, Presence};
-use super::plan::Switch;
-use super::trial::Ending;
+use super::judging::Judge;
+use super::plan::Diverted;
+use super::sweep::Job;
+use super::trial::{Ending, Trial};
 use crate::instances::{Instance, KnownCondition};
 
+/// So many different outcomes are shown to the commands of the user.
+const MOST_ASKED: usize = 1 << 12;
 /// So many trials of one condition that passed are run again, and so many that failed elsewhere are looked at: was what
 /// failed avoided? A loop can be left at each of its iterations.
 const MOST_OF_ONE: usize = 16;
@@ -32,12 +37,28 @@ pub enum Effect {
     Skips,
 }
 
+/// What was done to a condition.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// One of its decisions went the other way.
+    Once,
+    /// One of its decisions led to another case, with these numbers; none stand for all that no case names.
+    Case(Vec<(i64, i64)>),
+    /// All of its decisions went the other way.
+    Inverted,
+    /// All of its decisions were true, or false; or one of the two, where it is not known which.
+    Always(Option<bool>),
+    /// One of its decisions went the other way, and in the run that came of it this one as well.
+    With(Box<Decided>),
+}
+
 /// A condition whose switching saves the run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Critical {
     pub instance: Instance,
     /// Its place among all decisions.
     pub place: usize,
+    pub change: Change,
     pub effect: Effect,
     /// How the run ended then.
     pub exit: Option<Exit>,
@@ -47,26 +68,43 @@ pub struct Critical {
     pub distance: Option<u32>,
     /// The how manieth trial found it.
     pub trial: usize,
+    /// What is done to the run for it.
+    pub interventions: Vec<Intervention>,
+    /// Whether the run passes then.
+    pub passes: bool,
 }
 
 pub struct Verifier<'a> {
-    case: &'a Case,
+    judge: &'a Judge<'a>,
+    watched: Option<&'a Watched<'a>>,
     failure: &'a Failure,
     deadline: Time,
     /// Where the run crashed, if it did and nothing else is expected of it.
     crash: Option<(Point, Indices<'a>)>,
     /// Trials that were looked at, by condition and by whether they passed.
     looked_at: HashMap<(u32, bool), usize>,
-    /// Those that passed and were not looked at any more.
+    /// What the user's commands say about what runs left behind.
+    asked: HashMap<[u8; 32], bool>,
+    /// When the lines of assertions were reached first in the failing run.
+    reached: Vec<Option<Time>>,
+    /// Trials that passed and were not looked at any more.
     pub unverified: u64,
+}
+
+/// What is known about a run of which nobody knows yet what it is worth.
+pub struct Again {
+    has_passed: bool,
+    exit: Option<Exit>,
+    line: Option<Bytes>,
+    interventions: Vec<Intervention>,
 }
 
 impl<'a> Verifier<'a> {
     pub fn new(
         recording: &mut Recording,
-        flow: &'a Flow<'_>,
-        scope: &'a Scope,
-        case: &'a Case,
+        (flow, scope): (&'a Flow<'_>, &'a Scope),
+        judge: &'a Judge<'a>,
+        watched: Option<&'a Watched<'a>>,
         failure: &'a Failure,
         deadline: Time,
     ) -> Verifier<'a> {
@@ -74,66 +112,131 @@ impl<'a> Verifier<'a> {
             failure.kind,
             FailureKind::Crash { .. } | FailureKind::Abort(_) | FailureKind::GuestFault { .. }
         );
-        let crash = (is_crash && !expects_text(case)).then(|| {
+        let crash = (is_crash && !expects_text(judge.case)).then(|| {
             let mut indices = Indices::new(flow, scope);
             (Point::at(&mut indices, recording, failure.time), indices)
         });
-        Verifier { case, failure, deadline, crash, looked_at: HashMap::new(), unverified: 0 }
+        let mut start = recording.at(recording.start());
+        let reached = watched.and_then(|watched| watched.check(&mut start, failure.time).ok());
+        let asked = match judge.has_commands() {
+            // Who leaves the same behind fails as well.
+            true => digest(recording.last()).map(|failing| (failing, false)).into_iter().collect(),
+            false => HashMap::new(),
+        };
+        Verifier {
+            judge,
+            watched,
+            failure,
+            deadline,
+            crash,
+            looked_at: HashMap::new(),
+            asked,
+            reached: reached.map(|checked| checked.first).unwrap_or_default(),
+            unverified: 0,
+        }
     }
 
-    /// What a trial that ended so is worth; `None` if nothing.
+    /// What a trial of one decision that ended so is worth; `None` if nothing.
     pub fn look(
         &mut self,
         recording: &mut Recording,
         instance: &Instance,
         known: &KnownCondition,
-        ending: &Ending,
+        job: &Job,
+        trial: &Trial,
     ) -> Option<Critical> {
-        let has_passed = *ending == Ending::Passed;
-        if *ending == Ending::AsTheSpine || !has_passed && self.crash.is_none() {
+        if !self.is_worth_it(instance.condition, trial) {
             return None;
         }
-        let looked_at = self.looked_at.entry((instance.condition, has_passed)).or_default();
-        *looked_at += 1;
-        if *looked_at > MOST_OF_ONE {
-            self.unverified += u64::from(has_passed);
-            return None;
-        }
-        let switch = Switch::of(known, instance);
-        let (has_passed, exit, line) = self.again(recording, instance, &switch);
+        let mut there = recording.at(job.time);
+        let Diverted { mut run, interventions, .. } =
+            job.switch.divert(&mut there, job.time, &mut Scanner::default());
+        let again = self.again(run.process(), job.time, interventions);
+        self.remember(instance.condition, trial, &again);
         let effect = match &mut self.crash {
-            None => has_passed.then_some(Effect::Repairs)?,
+            None => again.has_passed.then_some(Effect::Repairs)?,
             Some((point, indices)) => {
-                let indexer = indices.walk_to(recording, instance.time);
+                let indexer = indices.walk_to(recording, job.time);
                 let is_own = Point::of(indexer) == *point;
-                let mut at = recording.at(instance.time);
-                let (mut run, _) = switch.divert(&mut at, instance.time, &mut Scanner::default());
+                let mut at = recording.at(job.time);
+                let mut run = job.switch.divert(&mut at, job.time, &mut Scanner::default()).run;
                 let member = known.condition.members.get(usize::from(instance.member));
                 let by_jump = member.is_some_and(|member| member.kind == MemberKind::Jump);
                 let presence = point.seek(indexer, &mut run, by_jump, self.deadline);
                 // A program that gives up has asked a question before; that it answers it otherwise is what counts.
                 let counts_guard = matches!(self.failure.kind, FailureKind::Abort(_));
                 let presence = Presence { guarded: presence.guarded && counts_guard, ..presence };
-                effect(has_passed, is_own, presence)?
+                effect(again.has_passed, is_own, presence)?
             }
         };
-        Some(Critical { instance: *instance, place: 0, effect, exit, line, distance: None, trial: 0 })
+        Some(again.critical(*instance, effect, Change::Once))
     }
 
-    /// Runs it from the very start: whether it passes, how it ends, and what it writes where the failing run was wrong.
-    fn again(
-        &self,
-        recording: &mut Recording,
+    /// What a trial of all decisions of a condition is worth, of which this is the last; `process` is the start of its run.
+    pub fn look_at_whole(
+        &mut self,
         instance: &Instance,
-        switch: &Switch,
-    ) -> (bool, Option<Exit>, Option<Bytes>) {
-        let mut fresh = recording.at(recording.start());
-        fresh.run(instance.time, &mut Unwatched);
-        let (mut diversion, _) = switch.divert(&mut fresh, instance.time, &mut Scanner::default());
-        let process = diversion.process();
-        process.run(self.deadline, &mut Unwatched);
-        let has_passed = judge(self.case, process) == Verdict::Passed;
-        (has_passed, process.kernel.ended.clone(), self.line(process))
+        change: Change,
+        (process, interventions): (&mut Process, &[Intervention]),
+        trial: &Trial,
+    ) -> Option<Critical> {
+        if trial.ending != Ending::Passed || !self.is_worth_it(instance.condition, trial) {
+            return None;
+        }
+        let start = process.machine.time;
+        let again = self.again(process, start, interventions.to_vec());
+        self.remember(instance.condition, trial, &again);
+        // Whether a crash was avoided or not come to is not looked at here.
+        let effect = if self.crash.is_some() { Effect::Skips } else { Effect::Repairs };
+        again.has_passed.then(|| again.critical(*instance, effect, change))
+    }
+
+    /// Whether a trial may have come to something that is not known yet.
+    fn is_worth_it(&mut self, condition: u32, trial: &Trial) -> bool {
+        let has_passed = trial.ending == Ending::Passed;
+        if trial.ending == Ending::AsTheSpine || !trial.begun || !has_passed && self.crash.is_none() {
+            return false;
+        }
+        if trial.leavings.is_some_and(|leavings| self.asked.get(&leavings) == Some(&false)) {
+            return false;
+        }
+        let looked_at = self.looked_at.entry((condition, has_passed)).or_default();
+        *looked_at += 1;
+        let is_enough = *looked_at > MOST_OF_ONE || self.asked.len() > MOST_ASKED;
+        self.unverified += u64::from(has_passed && is_enough);
+        !is_enough
+    }
+
+    fn remember(&mut self, condition: u32, trial: &Trial, again: &Again) {
+        let Some(leavings) = trial.leavings else { return };
+        self.asked.insert(leavings, again.has_passed);
+        // The machine alone took it for one that passes; that it does not is known now of all that are like it.
+        if let Some(looked_at) = self.looked_at.get_mut(&(condition, true)).filter(|_| !again.has_passed) {
+            *looked_at = looked_at.saturating_sub(1);
+        }
+    }
+
+    /// Runs it to its end: whether it passes, how it ends, and what it writes where the failing run was wrong. Up to `since` it
+    /// was as the failing run.
+    fn again(&self, process: &mut Process, since: Time, interventions: Vec<Intervention>) -> Again {
+        let has_kept = match self.watched {
+            None => {
+                process.run(self.deadline, &mut Unwatched);
+                true
+            }
+            Some(watched) => match watched.check(process, self.deadline) {
+                Ok(Checked { violation: None, unknown: None, mut first, .. }) => {
+                    for (first, before) in first.iter_mut().zip(&self.reached) {
+                        *first = first.or(before.filter(|before| *before < since));
+                    }
+                    watched.unreached(&first).is_none()
+                }
+                _ => false,
+            },
+        };
+        let has_passed = has_kept && self.judge.verdict(process) == Verdict::Passed;
+        let (exit, line) = (process.kernel.ended.clone(), self.line(process));
+        Again { has_passed, exit, line, interventions }
     }
 
     fn line(&self, process: &Process) -> Option<Bytes> {
@@ -149,6 +252,14 @@ impl<'a> Verifier<'a> {
         let number = usize::try_from(line.checked_sub(1)?).ok()?;
         let found = output.split(|byte| *byte == b'\n').nth(number)?;
         Some(Bytes::from(found))
+    }
+}
+
+impl Again {
+    fn critical(self, instance: Instance, effect: Effect, change: Change) -> Critical {
+        let Again { exit, line, interventions, has_passed: passes } = self;
+        let (place, distance, trial) = (0, None, 0);
+        Critical { instance, place, change, effect, exit, line, distance, trial, interventions, passes }
     }
 }
 

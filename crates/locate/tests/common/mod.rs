@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use linux::Process;
 use locate::criterion::asked_of;
-use locate::switching::{Found, Options, Order, Search};
+use locate::switching::{Found, Judge, Meter, Options, Order, Search};
 use program::{Program, Scope};
 use replay::failure::{Failure, Verdict};
-use replay::oracle::judge;
+use replay::oracle::{Assertions, examine};
 use replay::{Bytes, Case, Channel, Code, Expectation, Flow, Recording, Stdin};
 
 /// A directory of a test's own, removed at the end.
@@ -19,6 +20,13 @@ impl Scratch {
         let path = std::env::temp_dir().join(format!("whydunit-locate-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Scratch(path)
+    }
+
+    /// A program whose source is this text.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(format!("{name}.c"));
+        std::fs::write(&path, text).unwrap();
+        path
     }
 
     pub fn compile(&self, source: &Path, options: &[&str]) -> PathBuf {
@@ -72,7 +80,9 @@ pub struct Failing {
 impl Failing {
     pub fn new(case: Case) -> Failing {
         let recording = Recording::make(case.load().unwrap(), case.end());
-        let Verdict::Failed(failure) = judge(&case, recording.last()) else {
+        let view = |process: &Process| Program::from_memory(&process.machine.memory);
+        let examined = examine(&case, case.load().unwrap(), &view).unwrap();
+        let Verdict::Failed(failure) = examined.verdict else {
             panic!("the run does not fail: {:?}", recording.last().kernel.output)
         };
         let program = Program::from_memory(&recording.last().machine.memory);
@@ -84,16 +94,19 @@ impl Failing {
         let mut code = Code::new(&self.program, scope.clone());
         let flow = Flow::new(&self.program);
         let question = asked_of(&self.failure, &mut self.recording, &mut code).question;
+        let assertions = Assertions::of(&self.case).unwrap();
+        let view = |process: &Process| Program::from_memory(&process.machine.memory);
+        let judge = Judge { case: &self.case, assertions: &assertions, view: &view };
         Search {
             recording: &mut self.recording,
             code: &mut code,
             flow: &flow,
             scope: &scope,
-            case: &self.case,
+            judge: &judge,
             failure: &self.failure,
             question: &question,
         }
-        .run(options, &mut |_| true)
+        .run(options, &Meter::default())
     }
 
     /// The lines of the conditions that were found, in the order in which they were.

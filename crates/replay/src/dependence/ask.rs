@@ -63,6 +63,7 @@ impl Recording {
         }
         let found = search.found.unwrap_or(self.start());
         self.program_start = Some(found);
+        self.keep_checkpoint(found);
         found
     }
 }

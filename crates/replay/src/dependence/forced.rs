@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use lift::{Op, Reg, Value};
+use lift::{Reg, jump_register};
 use linux::Snapshot;
 use machine::{Action, Intervention, Pass, Time, Unwatched};
 use program::{BlockId, Terminator};
@@ -171,7 +171,9 @@ impl Goal for Way<'_> {
         if time > self.start {
             let target = match shape.ending {
                 Ending::Branch { .. } => None,
-                Ending::Indirect { stack: false } => jump_register(pass),
+                Ending::Indirect { stack: false } => {
+                    pass.backward().next().and_then(|last| jump_register(last.ops))
+                }
                 _ => return None,
             };
             self.branch = Some(Decided { time, address: shape.last(), target });
@@ -207,14 +209,5 @@ impl Way<'_> {
                 _ => self.unknown += 1,
             }
         }
-    }
-}
-
-/// The register that the last instruction jumps by.
-fn jump_register(pass: &Pass<'_>) -> Option<Reg> {
-    let last = pass.backward().next()?;
-    match last.ops.last() {
-        Some(Op::Jump { target: Value::Reg(reg) }) if !reg.is_temp() => Some(*reg),
-        _ => None,
     }
 }

@@ -63,7 +63,10 @@ impl<'p> Indices<'p> {
     pub fn walk_to(&mut self, recording: &mut Recording, time: Time) -> &mut Indexer<'p> {
         let after = self.kept.partition_point(|(kept, _)| *kept <= time);
         let known = self.kept.get(..after).and_then(<[_]>::last);
-        let (start, state) = known.map_or_else(|| (recording.start(), State::default()), Clone::clone);
+        // What the loader does leaves nothing open.
+        let begin = Some(recording.program_start()).filter(|begin| *begin <= time);
+        let begin = begin.unwrap_or(recording.start());
+        let (start, state) = known.map_or_else(|| (begin, State::default()), Clone::clone);
         self.indexer.restore(state);
         recording.forward(start..time, |segment| {
             self.keep(segment.start);

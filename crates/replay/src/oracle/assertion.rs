@@ -41,8 +41,10 @@ pub struct Checked {
     pub violation: Option<Failure>,
     /// How often one was evaluated.
     pub evaluated: u64,
-    /// Why it is not certain that all of them held: a line was never reached, or an expression had no value.
+    /// Why one of them could not be evaluated.
     pub unknown: Option<String>,
+    /// When the line of each was reached first.
+    pub first: Vec<Option<Time>>,
 }
 
 impl Assertions {
@@ -72,63 +74,74 @@ impl Assertion {
     }
 }
 
-/// Goes through the run from `start` on, and stops at the first instant at which an assertion is false.
-/// `program` is the view of the run's end, when all of its libraries are there. A line is reached when execution comes to a statement of it; nothing of the statement has been executed then.
-pub fn check_assertions(
-    case: &Case,
-    assertions: &Assertions,
-    start: Process,
-    program: &Program,
-) -> Result<Checked, AssertionError> {
-    let mut checked = Checked::default();
-    if assertions.0.is_empty() {
-        return Ok(checked);
-    }
-    let places = assertions.0.iter().map(|assertion| program.find_line(&assertion.file, assertion.line));
-    let places: Vec<LinePlaces> = places.collect::<Result<_, _>>()?;
-    let prepared = assertions.0.iter().map(|assertion| assertion.expression.prepared(program));
-    let prepared: Vec<Prepared<'_>> = prepared.collect();
-    let mut reached = vec![false; places.len()];
-    let mut failed = None;
-    visit(start, case.end(), &starts(&places), &mut |process| {
-        let address = process.machine.cpu.rip;
-        let here = assertions.0.iter().zip(&prepared).zip(&places).zip(&mut reached);
-        for (((assertion, prepared), place), reached) in here {
-            if place.starts.binary_search(&address).is_err() {
-                continue;
-            }
-            *reached = true;
-            match assertion.check(prepared, program, process) {
-                Ok(violation) => {
-                    checked.evaluated += 1;
-                    checked.violation = violation;
-                }
-                Err(error) if error.is_lasting() => failed = Some(assertion.senseless(error)),
-                Err(error) => {
-                    let reason =
-                        || format!("{} could not be evaluated: {error}", assertion.expression.text());
-                    checked.unknown.get_or_insert_with(reason);
-                }
-            }
-            if failed.is_some() || checked.violation.is_some() {
-                return false;
-            }
-        }
-        true
-    });
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    let unreached = reached.iter().zip(&assertions.0).find(|(reached, _)| !**reached);
-    if let (Some((_, assertion)), None) = (unreached, &checked.violation) {
-        let reason = format!("line {} of {} was never executed", assertion.line, assertion.file);
-        checked.unknown = Some(reason);
-    }
-    Ok(checked)
+/// Assertions that are looked for in runs of a program.
+pub struct Watched<'a> {
+    program: &'a Program,
+    watched: Vec<(&'a Assertion, Prepared<'a>, LinePlaces)>,
+    /// All places together.
+    starts: BTreeSet<u64>,
 }
 
-fn starts(places: &[LinePlaces]) -> BTreeSet<u64> {
-    places.iter().flat_map(|place| place.starts.iter().copied()).collect()
+impl Assertions {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `program` is a view of the run when all of its libraries are there.
+    pub fn watch<'a>(&'a self, program: &'a Program) -> Result<Watched<'a>, AssertionError> {
+        let watch = |assertion: &'a Assertion| {
+            let places = program.find_line(&assertion.file, assertion.line)?;
+            Ok((assertion, assertion.expression.prepared(program), places))
+        };
+        let watched = self.0.iter().map(watch).collect::<Result<Vec<_>, AssertionError>>()?;
+        let starts = watched.iter().flat_map(|(.., places)| places.starts.iter().copied()).collect();
+        Ok(Watched { program, watched, starts })
+    }
+}
+
+impl Watched<'_> {
+    /// Runs a process to its end, or until an assertion is false. A line is reached when execution
+    /// comes to a statement of it; nothing of the statement has been executed then.
+    pub fn check(&self, process: &mut Process, end: Time) -> Result<Checked, AssertionError> {
+        let mut checked = Checked { first: vec![None; self.watched.len()], ..Checked::default() };
+        if self.watched.is_empty() {
+            process.run(end, &mut Unwatched);
+            return Ok(checked);
+        }
+        let mut failed = None;
+        visit(process, end, &self.starts, &mut |process| {
+            let address = process.machine.cpu.rip;
+            for ((assertion, prepared, places), first) in self.watched.iter().zip(&mut checked.first) {
+                if places.starts.binary_search(&address).is_err() {
+                    continue;
+                }
+                first.get_or_insert(process.machine.time);
+                match assertion.check(prepared, self.program, process) {
+                    Ok(violation) => {
+                        checked.evaluated += 1;
+                        checked.violation = violation;
+                    }
+                    Err(error) if error.is_lasting() => failed = Some(assertion.senseless(error)),
+                    Err(error) => {
+                        let reason =
+                            || format!("{} could not be evaluated: {error}", assertion.expression.text());
+                        checked.unknown.get_or_insert_with(reason);
+                    }
+                }
+                if failed.is_some() || checked.violation.is_some() {
+                    return false;
+                }
+            }
+            true
+        });
+        failed.map_or(Ok(checked), Err)
+    }
+
+    /// Why it is not certain that all of them held in a run in which they were reached first at these times.
+    pub fn unreached(&self, first: &[Option<Time>]) -> Option<String> {
+        let (_, (assertion, ..)) = first.iter().zip(&self.watched).find(|(first, _)| first.is_none())?;
+        Some(format!("line {} of {} was never executed", assertion.line, assertion.file))
+    }
 }
 
 impl Assertion {
@@ -170,7 +183,12 @@ impl Assertion {
 
 /// Shows the process each time when it is about to execute an instruction at one of some addresses, as long as `look` says
 /// true. The run is traced, which costs little, and only the instants in question are run to once more.
-fn visit(mut process: Process, end: Time, addresses: &BTreeSet<u64>, look: &mut dyn FnMut(&Process) -> bool) {
+fn visit(
+    process: &mut Process,
+    end: Time,
+    addresses: &BTreeSet<u64>,
+    look: &mut dyn FnMut(&Process) -> bool,
+) {
     let mut trace = Trace::new();
     loop {
         let mut cursor = process.fork();
@@ -187,7 +205,7 @@ fn visit(mut process: Process, end: Time, addresses: &BTreeSet<u64>, look: &mut 
             // An instruction that faults has not been executed, and so is not in the trace.
             let has_faulted = matches!(exit, Exit::Killed { fault: Some(_), .. });
             if has_faulted && addresses.contains(&process.machine.cpu.rip) {
-                look(&process);
+                look(process);
             }
             return;
         }

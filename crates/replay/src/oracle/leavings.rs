@@ -1,9 +1,10 @@
 //! What a process leaves behind.
 
 use linux::fs::abi::{O_NONBLOCK, O_RDONLY};
-use linux::fs::{At, FileSystem, ProcessFile, ProcessText, Stream, Timestamp};
+use linux::fs::{At, ChangeKind, FileSystem, ProcessFile, ProcessText, Stream, Timestamp};
 use linux::{Exit, Process};
 use machine::Time;
+use sha2::{Digest, Sha256};
 
 use crate::case::{Bytes, Case, Channel};
 
@@ -21,6 +22,29 @@ pub fn status(exit: &Exit) -> Option<i32> {
         Exit::Killed { signal, .. } => Some(128 + signal),
         _ => None,
     }
+}
+
+/// Stands for all that a run left behind: what it wrote, how it ended, and the files that it changed. `None` if that cannot be
+/// told.
+pub fn digest(process: &Process) -> Option<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(&process.kernel.output.contents(Stream::Stdout));
+    part(&process.kernel.output.contents(Stream::Stderr));
+    let status = process.kernel.ended.as_ref().and_then(status)?;
+    part(&status.to_le_bytes());
+    // The list is made on a copy: asking fills caches.
+    for change in process.kernel.files.clone().changed_files().ok()? {
+        change.path.iter().for_each(|name| part(name));
+        match change.kind {
+            ChangeKind::File { content, .. } => part(content.as_slice()),
+            other => part(format!("{other:?}").as_bytes()),
+        }
+    }
+    Some(hash.finalize().into())
 }
 
 /// What a channel holds; `None` for a file that cannot be read.

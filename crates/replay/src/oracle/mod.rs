@@ -1,8 +1,8 @@
 //! Says whether a run failed, and how.
 //!
 //! [`judge`] looks at a process that has ended and runs nothing. What takes more runs comes before and after it:
-//! [`expect_like_reference`] turns a reference into plain expectations, and [`check_assertions`] goes through the run once
-//! more. [`examine`] does all of it.
+//! [`expect_like_reference`] turns a reference into plain expectations, [`Assertions`] are watched while it runs, and
+//! [`ask`] asks the commands of the user. [`examine`] does all of it.
 
 mod assertion;
 mod command;
@@ -12,10 +12,10 @@ mod leavings;
 mod messages;
 mod reference;
 
-pub use assertion::{AssertionError, Assertions, Checked, check_assertions};
-pub use command::CommandError;
+pub use assertion::{AssertionError, Assertions, Checked, Watched};
+pub use command::{CommandError, ask};
 pub use judge::judge;
-pub use leavings::status;
+pub use leavings::{digest, status};
 pub use reference::{ReferenceError, expect_like_reference};
 
 use linux::{LoadError, Process};
@@ -60,12 +60,18 @@ pub fn examine(
     let mut process = start.fork();
     process.run(case.end(), &mut Unwatched);
     let case = expect_like_reference(case, &process)?;
-    let checked = check_assertions(&case, &assertions, start, &view(&process))?;
+    let mut checked = Checked::default();
+    if !assertions.is_empty() {
+        let program = view(&process);
+        let watched = assertions.watch(&program)?;
+        checked = watched.check(&mut start, case.end())?;
+        checked.unknown = watched.unreached(&checked.first).or(checked.unknown);
+    }
     let verdict = match checked.violation {
         Some(failure) => Verdict::Failed(failure),
         None => match (judge(&case, &process), checked.unknown) {
             (Verdict::Passed, Some(reason)) => Verdict::CannotTell(reason),
-            (Verdict::Passed, None) => command::ask(&case, &process)?,
+            (Verdict::Passed, None) => ask(&case, &process)?,
             (verdict, _) => verdict,
         },
     };

@@ -214,6 +214,16 @@ impl Recording {
     }
 
     /// The last state before `time` that is at hand.
+    /// From now on passes can begin at this time without running what is before. Code that is mapped before it is lifted once for
+    /// all of them, not for each.
+    pub(crate) fn keep_checkpoint(&mut self, time: Time) {
+        let is_there = self.checkpoints.time(self.checkpoints.before(time)) == Some(time);
+        if !is_there && time < self.end() {
+            let snapshot = self.at(time).snapshot();
+            self.checkpoints.insert(snapshot);
+        }
+    }
+
     fn nearest(&self, time: Time) -> Process {
         let index = self.checkpoints.before(time);
         let recent = self.recent.as_ref().filter(|recent| {

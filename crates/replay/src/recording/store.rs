@@ -76,6 +76,12 @@ impl Store {
         pages
     }
 
+    /// Adds a snapshot where it belongs in time.
+    pub fn insert(&mut self, snapshot: Snapshot) {
+        let place = self.before(snapshot.time()) + 1;
+        self.kept.insert(place.min(self.kept.len()), Kept { snapshot, pages: 0, table: None });
+    }
+
     /// Whether what is in memory is more than it may be, by what the process that runs on has there.
     pub fn is_over(&self, process: &Process) -> bool {
         self.pages() > self.allowed(process)

@@ -42,11 +42,51 @@ impl Recording {
             let is_told = |seen: &&Seen| {
                 seen.mention.is_read && seen.value.place.is_some() && !view.is_array(&seen.value)
             };
-            let operands = seen.iter().filter(is_told).map(Seen::known).take(MOST_TOLD).collect();
+            let operands = seen.iter().filter(is_told).map(Seen::known).collect();
+            let operands = telling(operands).into_iter().take(MOST_TOLD).collect();
             (operands, truth::by_text(&view, condition.as_deref().unwrap_or_default()))
         };
         process.run(Time(time.0.saturating_add(1)), &mut Unwatched);
         let holds = truth::by_branch(code.program(), address, process.machine.cpu.rip).or(by_text);
         Decided { stmt, text, condition, holds, operands }
+    }
+}
+
+/// Without those that say nothing beside the others: what has no value here, and pointers that another one leads through.
+fn telling(operands: Vec<Known>) -> Vec<Known> {
+    let leads_through = |one: &Known, other: &Known| {
+        let rest = other.name.strip_prefix(&one.name);
+        rest.is_some_and(|rest| ["->", "[", "."].iter().any(|way| rest.starts_with(way)))
+            || [format!("*{}", one.name), format!("(*{})", one.name)].contains(&other.name)
+    };
+    // Addresses and whole structures tell a person nothing.
+    let is_plain = |value: &String| !["0x", "<", "{"].iter().any(|start| value.starts_with(start));
+    let says = |one: &&Known| {
+        one.value.as_ref().is_some_and(is_plain)
+            && !operands.iter().any(|other| other != *one && leads_through(one, other))
+    };
+    operands.iter().filter(says).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(name: &str, value: Option<&str>) -> Known {
+        Known { name: name.to_owned(), value: value.map(str::to_owned) }
+    }
+
+    #[test]
+    fn pointers_are_not_told_beside_what_they_lead_to() {
+        let told = |operands: &[(&str, Option<&str>)]| {
+            let operands = operands.iter().map(|(name, value)| known(name, *value)).collect();
+            telling(operands).into_iter().map(|known| known.name).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[("p", Some("0x1")), ("p->x", Some("3")), ("i", Some("2"))]), ["p->x", "i"]);
+        assert_eq!(told(&[("a", None), ("a[i]", Some("3")), ("i", Some("2"))]), ["a[i]", "i"]);
+        assert_eq!(told(&[("*p", Some("1")), ("p", Some("0x1"))]), ["*p"]);
+        assert_eq!(told(&[("p", Some("NULL"))]), ["p"]);
+        assert!(told(&[("words", None), ("in", Some("<stdin>")), ("p", Some("0x5"))]).is_empty());
+        assert_eq!(told(&[("pa", Some("1")), ("p", Some("2"))]), ["pa", "p"]);
     }
 }

@@ -21,6 +21,7 @@ mod parameters;
 mod suspect;
 mod tell;
 mod truth;
+mod way;
 mod web;
 
 use machine::Time;

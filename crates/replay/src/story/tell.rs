@@ -89,7 +89,7 @@ fn numbers(web: &Web, chosen: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
     order.into_iter().enumerate().map(|(index, knot)| (knot, index + 1)).chain([(CRITERION, 0)]).collect()
 }
 
-fn blank(number: usize, depth: usize, role: Role) -> Told {
+pub(super) fn blank(number: usize, depth: usize, role: Role) -> Told {
     let (made, used, links, chosen_by, called_by, origins, overflows) = Default::default();
     let (stmt, text, calls, passed, library, repeats) = Default::default();
     let time = Time(0);

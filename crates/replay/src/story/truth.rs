@@ -1,7 +1,7 @@
 //! Whether the condition of the source held when a branch decided.
 
 use lift::{Decoded, Op};
-use program::conditions::{ConditionKind, Step};
+use program::conditions::{ConditionKind, Exit, Step};
 use program::{Expression, Program};
 
 use super::describe::View;
@@ -25,6 +25,7 @@ pub(super) fn by_branch(program: &Program, branch: u64, next: u64) -> Option<boo
     let step = if next == *taken { member.holds } else { member.fails };
     match (&condition.kind, step) {
         (ConditionKind::Branch { true_exit: Some(holding), .. }, Step::Exit(exit)) => Some(exit == *holding),
+        (ConditionKind::Value { .. }, Step::Exit(exit)) => Some(exit == Exit::First),
         _ => None,
     }
 }
@@ -57,7 +58,11 @@ pub(super) fn condition(text: &str) -> &str {
     let Some(rest) = ["if", "while", "assert"].iter().find_map(|word| bare.strip_prefix(word)) else {
         return bare;
     };
-    let Some(open) = rest.trim_start().strip_prefix('(') else { return text };
+    let Some(open) = rest.trim_start().strip_prefix('(') else {
+        // Rust has no parentheses.
+        let bare = rest.strip_prefix(' ').and_then(|rest| rest.strip_suffix('{'));
+        return bare.map_or(text, str::trim);
+    };
     let mut depth = 1usize;
     for (at, character) in open.char_indices() {
         match character {
@@ -85,5 +90,7 @@ mod tests {
         assert_eq!(condition("entry->value = value[0] ? copy(value) : NULL;"), "value[0]");
         assert_eq!(condition("int sign = a == b ? 0 : 1;"), "a == b");
         assert_eq!(condition("if (a"), "if (a");
+        assert_eq!(condition("if end <= start {"), "end <= start");
+        assert_eq!(condition("iffy {"), "iffy {");
     }
 }

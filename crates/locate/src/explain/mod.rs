@@ -1,0 +1,294 @@
+//! From the conditions that save a run to what a person is told: which is the cause, what led to it, and what came of it.
+
+mod rank;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use program::{ConditionKind, Stmt, conditions::Exit};
+use replay::failure::{AbortKind, FailureKind};
+use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
+use replay::{Bounds, Follow, Question, Seed, SeedKind, Unseen};
+
+use crate::instances::{Instances, KnownCondition};
+use crate::switching::{Change, Critical, Effect, Found, Meter, Options, Search, Statistics};
+
+/// So many causes are told of in full.
+const MOST_CAUSES: usize = 4;
+/// How far back the story of the failure goes, and that of what a cause compared.
+const STORY_DEPTH: usize = 64;
+const OPERANDS_DEPTH: usize = 6;
+/// So many statements are listed to be read, and so many told that gave what was compared its value.
+const MOST_READING: usize = 12;
+const MOST_FROM: usize = 6;
+
+/// Why a run failed, as far as was found out.
+pub struct Explanation {
+    /// The likeliest first.
+    pub causes: Vec<Cause>,
+    /// Something that was used before anybody had given it a value.
+    pub unset: Option<Unset>,
+    /// Conditions that save the run and are not told of.
+    pub left_out: usize,
+    /// How the failure came about, by dependence.
+    pub story: Story,
+    /// The statements that computed what is wrong, the nearest first.
+    pub computed: Vec<(Stmt, u32)>,
+    pub statistics: Statistics,
+    pub is_cut_short: bool,
+}
+
+/// A use of something that nobody had given a value.
+#[derive(Clone, Debug)]
+pub struct Unset {
+    pub stmt: Option<Stmt>,
+    pub text: Option<String>,
+    pub name: String,
+}
+
+/// A condition that should perhaps have gone the other way.
+pub struct Cause {
+    pub critical: Critical,
+    pub decided: Decided,
+    /// How often the condition was decided before the failure.
+    pub total: u64,
+    /// It decides whether a loop goes on.
+    pub ends_loop: bool,
+    /// Conditions that were decided by its outcome and save the run as well, in the order in which they were.
+    pub steps: Vec<(Critical, Decided)>,
+    /// From the condition to the failure, in the order in which it happened; empty if the failure does not depend on it.
+    pub path: Vec<Told>,
+    /// What gave what it compared its value, the nearest first.
+    pub from: Vec<Told>,
+    /// What to read, the nearest first, with how far it is.
+    pub reading: Vec<(Stmt, u32)>,
+}
+
+/// Finds out why a run failed.
+pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, meter: &Meter) -> Explanation {
+    let mut found = search.run(options, meter);
+    let story = search.recording.story(search.code, asked.clone(), STORY_DEPTH);
+    let failing = story.end.stmt.clone();
+    forget_the_check(search, &mut found, failing.as_ref());
+    rank::find_distances(search, &mut found);
+    let all = found.critical.len();
+    let ranked = rank::rank(search, &found);
+    let mut causes = Vec::new();
+    for chain in ranked {
+        if causes.len() < MOST_CAUSES && search.holds_afresh(&chain.head) {
+            causes.push(cause(search, &found.instances, &story, chain));
+        }
+    }
+    let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
+    let computed = match causes.is_empty() {
+        true => computed(search, &asked.question),
+        false => Vec::new(),
+    };
+    Explanation {
+        causes,
+        unset: unset(&search.failure.kind, &story),
+        left_out: all.saturating_sub(told),
+        story,
+        computed,
+        statistics: found.statistics,
+        is_cut_short: found.is_cut_short,
+    }
+}
+
+/// That the check that failed should have come out otherwise is no news.
+fn forget_the_check(search: &Search<'_, '_>, found: &mut Found, failing: Option<&Stmt>) {
+    let FailureKind::Abort(abort) = &search.failure.kind else { return };
+    let is_check = matches!(abort.by, AbortKind::Assertion | AbortKind::Panic);
+    let Found { instances, critical, .. } = found;
+    let is_it = |one: &Critical| {
+        let stmt = instances.known(&one.instance).and_then(|known| known.stmt.as_ref());
+        is_check
+            && stmt
+                .zip(failing)
+                .is_some_and(|(stmt, failing)| (&stmt.file, stmt.line) == (&failing.file, failing.line))
+    };
+    if critical.iter().any(|one| !is_it(one)) {
+        critical.retain(|one| !is_it(one));
+    }
+}
+
+/// Something that nobody had given a value, and by which the run crashed: the crash's own operand, or what that was copied from.
+/// What library functions read beyond the end of a text is not meant.
+fn unset(kind: &FailureKind, story: &Story) -> Option<Unset> {
+    if !matches!(kind, FailureKind::Crash { .. } | FailureKind::GuestFault { .. }) {
+        return None;
+    }
+    let mut seen = BTreeSet::from([0]);
+    let mut queue = VecDeque::from([0]);
+    while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
+        let name = step.origins.iter().find_map(|origin| match origin {
+            Origin::Uninitialised { name } => name.clone(),
+            _ => None,
+        });
+        let is_own = |name: &String| step.text.as_deref().is_some_and(|text| text.contains(name.as_str()));
+        if let Some(name) = name.filter(is_own).filter(|_| step.number == 0 || step.library.is_none()) {
+            return Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name });
+        }
+        queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
+    }
+    None
+}
+
+/// A step of a story by its number; 0 is what was asked about.
+fn step_of(story: &Story, number: usize) -> Option<&Told> {
+    [&story.end].into_iter().chain(&story.steps).find(|step| step.number == number)
+}
+
+fn cause(
+    search: &mut Search<'_, '_>,
+    instances: &Instances,
+    failure: &Story,
+    rank::Chain { head: critical, steps, before }: rank::Chain,
+) -> Cause {
+    let decided = decided(search, instances, &critical);
+    let reading = reading(search, &critical, &before, failure);
+    let from = from(&before);
+    let steps = steps.into_iter().map(|step| {
+        let decided = self::decided(search, instances, &step);
+        (step, decided)
+    });
+    let steps: Vec<_> = steps.collect();
+    let known = instances.known(&critical.instance);
+    Cause {
+        total: known.map_or(0, |known| known.count),
+        ends_loop: known.is_some_and(|known| known.ends_loop),
+        path: path(search, instances, &failure.asked.question, &critical),
+        critical,
+        decided,
+        steps,
+        from,
+        reading,
+    }
+}
+
+/// What a condition compared, and how it was decided.
+fn decided(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Decided {
+    let decided = search.recording.decision(search.code, critical.instance.time);
+    let holds = instances.known(&critical.instance).and_then(|known| holds(known, critical.instance.exit?));
+    Decided { holds: holds.or(decided.holds), ..decided }
+}
+
+/// Whether a condition of the source holds when it ends so.
+fn holds(known: &KnownCondition, exit: Exit) -> Option<bool> {
+    match &known.condition.kind {
+        ConditionKind::Branch { true_exit, .. } => true_exit.map(|yes| yes == exit),
+        ConditionKind::Value { .. } => Some(exit == Exit::First),
+        ConditionKind::Select | ConditionKind::Switch { .. } => None,
+    }
+}
+
+/// The way from a decision to the failure; also by what it left out, if nothing else leads there.
+fn path(
+    search: &mut Search<'_, '_>,
+    instances: &Instances,
+    question: &Question,
+    critical: &Critical,
+) -> Vec<Told> {
+    let is_it = |time: machine::Time| instances.at(time) == Some(critical.place);
+    for follow in [Follow::Full, Follow::Relevant(Bounds::default())] {
+        let way = search.recording.way(search.code, question, follow, &is_it);
+        if !way.is_empty() {
+            return way;
+        }
+    }
+    Vec::new()
+}
+
+/// The steps that gave what was compared its value, the nearest first: values before the addresses that they were found by; what
+/// decided about them is not among it.
+fn from(before: &Story) -> Vec<Told> {
+    let mut found: Vec<Told> = Vec::new();
+    let mut seen = BTreeSet::from([0]);
+    let mut queue = VecDeque::from([0]);
+    while let Some(step) = queue.pop_front().and_then(|number| step_of(before, number)) {
+        let is_news = step.number != 0 && step.stmt != before.end.stmt;
+        let says = !step.made.is_empty() || is_return(step) && !step.used.is_empty();
+        if is_news && says && found.len() < MOST_FROM {
+            found.push(step.clone());
+        }
+        queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
+    }
+    found
+}
+
+fn is_return(step: &Told) -> bool {
+    step.text.as_deref().is_some_and(|text| text.trim_start().starts_with("return"))
+}
+
+/// The steps whose values a step used, those first that are no addresses.
+fn made_from(step: &Told) -> Vec<usize> {
+    let operands = step.used.iter().filter_map(|operand| Some((operand.is_address, operand.from?.number)));
+    let links = step.links.iter().map(|link| match link {
+        Link::Returned { by, .. } | Link::Passed { by, .. } => (false, by.number),
+        Link::Other { by, is_address } => (*is_address, by.number),
+    });
+    let mut all: Vec<(bool, usize)> = operands.chain(links).collect();
+    all.sort_by_key(|(is_address, _)| *is_address);
+    all.into_iter().map(|(_, number)| number).collect()
+}
+
+/// The statements around a decision that have to do with the failure, the nearest first.
+fn reading(
+    search: &mut Search<'_, '_>,
+    critical: &Critical,
+    before: &Story,
+    failure: &Story,
+) -> Vec<(Stmt, u32)> {
+    let seed = Seed { time: critical.instance.time, kind: SeedKind::Decision };
+    let after = search.recording.forward_slice(search.code, &[seed], Follow::Full, &mut Unseen);
+    let mut near: BTreeMap<Stmt, u32> = BTreeMap::new();
+    let upward = before.slice.statements.iter();
+    let downward = after.statements.iter().filter(|(stmt, _)| failure.slice.statements.contains_key(stmt));
+    for (stmt, share) in upward.chain(downward) {
+        let known = near.entry(stmt.clone()).or_insert(share.distance);
+        *known = share.distance.min(*known);
+    }
+    nearest(near.into_iter().collect())
+}
+
+/// What computed the value that is wrong.
+fn computed(search: &mut Search<'_, '_>, question: &Question) -> Vec<(Stmt, u32)> {
+    let follow = if question.cells.is_empty() { Follow::Full } else { Follow::Data };
+    let slice = search.recording.slice(search.code, question, follow, &mut Unseen);
+    nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect())
+}
+
+/// The nearest statements, each line once.
+fn nearest(mut statements: Vec<(Stmt, u32)>) -> Vec<(Stmt, u32)> {
+    statements.sort_by(|one, other| (one.1, &one.0).cmp(&(other.1, &other.0)));
+    let mut lines = BTreeSet::new();
+    statements.retain(|(stmt, _)| lines.insert((stmt.file.clone(), stmt.line)));
+    statements.truncate(MOST_READING);
+    statements
+}
+
+/// The story of what a decision was made by.
+fn story_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Story {
+    let question = rank::question_of(search, instances, critical);
+    let stmt = instances.known(&critical.instance).and_then(|known| known.stmt.clone());
+    let asked = Asked { question, subject: Subject::Reached, stmt, hit: None };
+    search.recording.story(search.code, asked, OPERANDS_DEPTH)
+}
+
+impl Explanation {
+    /// Whether the likeliest cause is certain: it alone repairs the run, nothing was left untried, and what it compared was not
+    /// computed by code that may be wrong itself. A loop that ends early proves nothing.
+    pub fn is_certain(&self) -> bool {
+        let repairs = self.causes.iter().filter(|cause| cause.critical.effect == Effect::Repairs).count();
+        let Statistics { left_out, unverified, cut_short, .. } = self.statistics;
+        let is_whole =
+            !self.is_cut_short && [left_out, unverified, cut_short] == [0; 3] && self.left_out == 0;
+        let is_plain = |cause: &Cause| {
+            matches!(cause.critical.change, Change::Once)
+                && !cause.ends_loop
+                && cause.critical.distance.is_some()
+                && cause.steps.is_empty()
+                && !cause.from.iter().any(|step| step.role == Role::Makes && !step.made.is_empty())
+        };
+        repairs == 1 && is_whole && self.causes.first().is_some_and(is_plain)
+    }
+}

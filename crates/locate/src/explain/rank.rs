@@ -1,0 +1,168 @@
+//! Which of the conditions that save a run is the likeliest cause.
+//!
+//! The nearest to the failure first: everything that comes before it can keep it from happening, and most of that is innocent. From
+//! there the way leads upstream only as long as one condition hands its outcome on to the next: `if (is_large(x))` to the
+//! `return x > limit` in it, `if (found)` to the condition under which `found = 1` stands.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+
+use lift::Reg;
+use program::Stmt;
+use program::conditions::MemberKind;
+use replay::failure::FailureKind;
+use replay::story::{Role, Story, Told};
+use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind};
+
+use super::{made_from, step_of, story_of};
+use crate::instances::Instances;
+use crate::switching::{Critical, Distances, Effect, Found, Search};
+
+/// So often an outcome is handed on.
+const MOST_HANDED_ON: usize = 4;
+/// So many steps lie at most between a condition and the one that hands its outcome on to it.
+const MOST_BETWEEN: usize = 16;
+
+/// A condition, and those that were decided by its outcome.
+pub struct Chain {
+    pub head: Critical,
+    /// In the order in which they were decided.
+    pub steps: Vec<Critical>,
+    /// Where came from what the head was decided by.
+    pub before: Story,
+}
+
+/// What failed may depend on decisions by what they left out: then they are at a distance, too.
+pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
+    if found.critical.iter().all(|one| one.distance.is_some()) {
+        return;
+    }
+    let mut distances = Distances::new(&found.instances);
+    let follow = Follow::Relevant(Bounds::default());
+    search.recording.slice(search.code, search.question, follow, &mut distances);
+    for one in &mut found.critical {
+        one.distance = one.distance.or(distances.of(one.place));
+    }
+}
+
+/// The likeliest first; of each condition the likeliest decision.
+pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
+    let kind = &search.failure.kind;
+    let mut critical = found.critical.clone();
+    critical.sort_by_cached_key(|one| {
+        let worth = worth(kind, found, one);
+        (worth, one.distance.unwrap_or(u32::MAX), Reverse(one.instance.time), one.trial)
+    });
+    let mut chains: Vec<Chain> = Vec::new();
+    let mut told = BTreeSet::new();
+    for nearest in &critical {
+        if told.contains(&nearest.instance.condition) {
+            continue;
+        }
+        let chain = upstream(search, found, nearest, &critical);
+        told.extend(chain.steps.iter().chain([&chain.head]).map(|one| one.instance.condition));
+        chains.push(chain);
+        if chains.len() >= super::MOST_CAUSES {
+            break;
+        }
+    }
+    chains
+}
+
+/// How much it says that a condition saves the run; the least says most.
+fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool) {
+    let is_near = one.distance.is_some_and(|distance| distance <= 1);
+    let effect = match one.effect {
+        Effect::Repairs => 0,
+        // The checked heap stops a run at the very access that is wrong: to keep from it is all that can be done.
+        Effect::Skips if is_near && matches!(kind, FailureKind::GuestFault { .. }) => 0,
+        Effect::Skips if is_near => 1,
+        Effect::Survives if one.distance.is_some() => 1,
+        Effect::Skips => 2,
+        Effect::Survives => 3,
+    };
+    // A loop that ends early leaves out all that comes after: that it saves the run says little, unless it should end.
+    let ends_loop = found.instances.known(&one.instance).is_some_and(|known| known.ends_loop);
+    let should_end = matches!(kind, FailureKind::Hang { .. }) || effect == 0 && one.effect == Effect::Skips;
+    (effect, ends_loop && !should_end)
+}
+
+/// Goes from a condition to the one whose outcome it was decided by, and so on.
+fn upstream(search: &mut Search<'_, '_>, found: &Found, nearest: &Critical, all: &[Critical]) -> Chain {
+    let mut chain = vec![nearest.clone()];
+    let mut before = story_of(search, &found.instances, nearest);
+    while chain.len() <= MOST_HANDED_ON {
+        let known = |one: &&Critical| chain.iter().all(|member| member.place != one.place);
+        let others: Vec<&Critical> =
+            all.iter().filter(known).filter(|one| one.effect == nearest.effect).collect();
+        let Some(next) = handed_on_by(&before, &found.instances, &others) else { break };
+        before = story_of(search, &found.instances, &next);
+        chain.push(next);
+    }
+    let head = chain.pop().unwrap_or_else(|| nearest.clone());
+    chain.reverse();
+    Chain { head, steps: chain, before }
+}
+
+/// The one of some decisions whose outcome became what is asked about in a story.
+fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> Option<Critical> {
+    let mut seen = BTreeSet::from([0]);
+    let mut queue: VecDeque<usize> = made_from(&story.end).into();
+    while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
+        if seen.len() > MOST_BETWEEN {
+            return None;
+        }
+        if !seen.insert(step.number) {
+            continue;
+        }
+        let values = made_from(step);
+        let deciding = step.chosen_by.iter().filter_map(|by| step_of(story, by.number));
+        // The outcome itself is the value; or the value is a constant, which a condition has chosen.
+        let itself = decision_of(step, instances, others);
+        let chosen = || deciding.into_iter().find_map(|step| decision_of(step, instances, others));
+        match itself {
+            Some(found) => return Some(found.clone()),
+            None if values.is_empty() => {
+                if let Some(found) = chosen() {
+                    return Some(found.clone());
+                }
+            }
+            // What is computed from several values is nobody's outcome.
+            None if values.len() == 1 => queue.extend(values),
+            None => {}
+        }
+    }
+    None
+}
+
+/// The one of some decisions that a step is.
+fn decision_of<'c>(step: &Told, instances: &Instances, others: &[&'c Critical]) -> Option<&'c Critical> {
+    let place = |stmt: &Stmt| (stmt.file.clone(), stmt.line, stmt.function.clone());
+    let own = step.stmt.as_ref().map(place)?;
+    let becomes_value = |one: &&&Critical| {
+        let known = instances.known(&one.instance);
+        let is_it = known.and_then(|known| known.stmt.as_ref()).map(place).as_ref() == Some(&own);
+        is_it
+            && (matches!(step.role, Role::Decides { .. }) || known.is_some_and(|known| known.becomes_value()))
+    };
+    others
+        .iter()
+        .filter(becomes_value)
+        .find(|one| instances.is_last_before(&one.instance, step.time))
+        .copied()
+}
+
+/// What a decision was made by. Why it was made at all is another matter: what it is within decides about all that it does.
+pub fn question_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Question {
+    let time = critical.instance.time;
+    let member = instances
+        .known(&critical.instance)
+        .and_then(|known| known.condition.members.get(usize::from(critical.instance.member)));
+    if member.is_some_and(|member| matches!(member.kind, MemberKind::Jump | MemberKind::Table)) {
+        let seed = Seed { time, kind: SeedKind::Decision };
+        return Question { why_here: false, ..search.recording.question_of(search.code, &seed) };
+    }
+    // What is no jump goes by the flags.
+    let flags = [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C];
+    Question { time, cells: flags.map(|reg| Cell::Register(reg, 0xff)).to_vec(), why_here: false }
+}

@@ -1,0 +1,285 @@
+//! What there is besides when no single condition helps: other cases of switch statements, all decisions of a condition at once,
+//! and pairs of decisions. All of it is bounded, and what was left out is counted.
+
+use std::cmp::Reverse;
+
+use linux::Process;
+use machine::Intervention;
+use replay::failure::Verdict;
+use replay::{Code, Recording, Scanner};
+
+use super::judging::Meter;
+use super::plan::{Always, Switch};
+use super::search::{Bounds, Found, Options, Search, in_threads, job, make};
+use super::sweep::{Job, Rules};
+use super::trial::{self, Ending, Trial};
+use super::verify::{Change, Critical, Effect, Verifier};
+use crate::criterion::asked_of;
+use crate::instances::{Instance, Instances, Target};
+
+/// So many trials of other cases are made, and so many of all decisions of a condition.
+const MOST_CASES: usize = 1 << 12;
+const MOST_WHOLES: usize = 1 << 10;
+/// Trials that are made before anybody looks whether it is time to end.
+const PORTION: usize = 256;
+/// So many decisions are the first of a pair: those after which the run comes further, and those nearest to the failure. For each
+/// of them so many others are the second.
+const MOST_FIRST: usize = 16;
+const MOST_SECOND: usize = 256;
+
+impl Search<'_, '_> {
+    /// One kind after the other, until something helps.
+    pub(super) fn go_beyond(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
+        let kinds = [Search::other_cases, Search::whole_conditions, Search::pairs];
+        for kind in kinds {
+            kind(self, found, options, meter);
+            found.is_cut_short |= is_over(found, options, meter);
+            if found.helps() || found.is_cut_short {
+                break;
+            }
+        }
+    }
+
+    /// Leads switch statements to other cases.
+    fn other_cases(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
+        let mut chosen: Vec<(usize, Target, Job)> = Vec::new();
+        for place in nearest_first(found) {
+            let Some(instance) = found.instances.list.get(place) else { continue };
+            let Some(known) = found.instances.known(instance).filter(|known| known.is_switch()) else {
+                continue;
+            };
+            for target in known.targets.iter().filter(|target| Some(target.block) != instance.target) {
+                let program = self.flow.program();
+                let switch = Switch::to_case(program, known, target.block, target.address);
+                let time = instance.since;
+                match switch.filter(|_| chosen.len() < MOST_CASES) {
+                    Some(switch) => chosen.push((place, target.clone(), Job { time, switch })),
+                    None => found.statistics.left_out += 1,
+                }
+            }
+        }
+        let program = self.flow.program();
+        let watched = self.judge.watch(Some(program)).filter(|_| !self.judge.assertions.is_empty());
+        let (names, deadline) = ((self.flow, self.scope), self.deadline());
+        let mut verifier =
+            Verifier::new(self.recording, names, self.judge, watched.as_ref(), self.failure, deadline);
+        meter.expects(chosen.len());
+        for portion in chosen.chunks(PORTION) {
+            if is_over(found, options, meter) {
+                break;
+            }
+            let jobs: Vec<((), Job)> = portion.iter().map(|(.., job)| ((), job.clone())).collect();
+            let rules = self.rules(&found.instances, options, meter);
+            let trials = make(self.recording, &jobs, &rules, options.threads);
+            for ((place, target, job), trial) in portion.iter().zip(trials) {
+                found.statistics.cases += u64::from(trial.begun);
+                found.statistics.instructions += trial.instructions;
+                let Some(&instance) = found.instances.list.get(*place) else { continue };
+                let Some(known) = found.instances.known(&instance) else { continue };
+                if let Some(saved) = verifier.look(self.recording, &instance, known, job, &trial) {
+                    meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
+                    add(found, *place, Critical { change: Change::Case(target.values.clone()), ..saved });
+                }
+            }
+        }
+        found.statistics.unverified += verifier.unverified;
+    }
+
+    /// Makes all decisions of a condition go another way.
+    fn whole_conditions(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
+        let mut chosen: Vec<(usize, Always, Vec<Intervention>)> = Vec::new();
+        for place in last_of_each(found) {
+            let Some(instance) = found.instances.list.get(place) else { continue };
+            let Some(known) = found.instances.known(instance) else { continue };
+            if known.is_switch() || known.count < 2 {
+                continue;
+            }
+            chosen.extend(Always::of(known).into_iter().map(|way| (place, way, way.interventions(known))));
+        }
+        found.statistics.left_out += chosen.len().saturating_sub(MOST_WHOLES) as u64;
+        chosen.truncate(MOST_WHOLES);
+        let program = self.flow.program();
+        let watched = self.judge.watch(Some(program)).filter(|_| !self.judge.assertions.is_empty());
+        let (names, deadline) = ((self.flow, self.scope), self.deadline());
+        let mut verifier =
+            Verifier::new(self.recording, names, self.judge, watched.as_ref(), self.failure, deadline);
+        meter.expects(chosen.len());
+        let mut start = self.recording.at(self.recording.start());
+        for portion in chosen.chunks(PORTION) {
+            if is_over(found, options, meter) {
+                break;
+            }
+            let rules = self.rules(&found.instances, options, meter);
+            let mut begin = |interventions: &[Intervention]| {
+                let mut process = start.fork();
+                interventions.iter().for_each(|one| process.machine.intervene(one.clone()));
+                process
+            };
+            let work: Vec<Process> = portion.iter().map(|(.., interventions)| begin(interventions)).collect();
+            let trials = run_all(work, &rules, options.threads);
+            for ((place, way, interventions), trial) in portion.iter().zip(trials) {
+                found.statistics.wholes += u64::from(trial.begun);
+                found.statistics.instructions += trial.instructions;
+                let Some(&instance) = found.instances.list.get(*place) else { continue };
+                let Some(known) = found.instances.known(&instance) else { continue };
+                let (change, mut process) = (way.change(known), begin(interventions));
+                if let Some(saved) =
+                    verifier.look_at_whole(&instance, change, (&mut process, interventions), &trial)
+                {
+                    meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
+                    add(found, *place, saved);
+                }
+            }
+        }
+        found.statistics.unverified += verifier.unverified;
+    }
+
+    /// Makes a second decision go the other way in runs in which a first one has.
+    fn pairs(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
+        for place in promising(found) {
+            if is_over(found, options, meter) {
+                break;
+            }
+            let Some(&instance) = found.instances.list.get(place) else { continue };
+            let Some(first) = job(&found.instances, place) else { continue };
+            for pair in self.pairs_with(&first, &instance, found, options, meter) {
+                add(found, place, pair);
+            }
+        }
+    }
+
+    fn pairs_with(
+        &mut self,
+        first: &Job,
+        instance: &Instance,
+        found: &mut Found,
+        options: &Options,
+        meter: &Meter,
+    ) -> Vec<Critical> {
+        let mut there = self.recording.at(first.time);
+        let diverted = first.switch.divert(&mut there, first.time, &mut Scanner::default());
+        let mut process = self.recording.at(self.recording.start());
+        diverted.interventions.iter().for_each(|one| process.machine.intervene(one.clone()));
+        let program = self.flow.program();
+        let verdict = self.judge.run(&mut process.fork(), program, self.deadline());
+        let Verdict::Failed(failure) = verdict else { return Vec::new() };
+        let mut recording = Recording::make(process, self.deadline());
+        found.statistics.instructions += recording.end().0.saturating_sub(recording.start().0);
+        let mut code = Code::new(program, self.scope.clone());
+        let question = asked_of(&failure, &mut recording, &mut code).question;
+        let mut search = Search {
+            recording: &mut recording,
+            code: &mut code,
+            flow: self.flow,
+            scope: self.scope,
+            judge: self.judge,
+            failure: &failure,
+            question: &question,
+        };
+        let after = diverted.run.time();
+        let second = search.singles(options, meter, Bounds { after, most: MOST_SECOND });
+        found.statistics.pairs += second.statistics.tried;
+        found.statistics.instructions += second.statistics.instructions;
+        found.statistics.unverified += second.statistics.unverified;
+        let helps = |critical: &Critical| critical.effect != Effect::Skips;
+        let pair = |critical: Critical| {
+            let decided = recording.decision(&mut code, critical.instance.time);
+            let interventions = [&diverted.interventions[..], &critical.interventions].concat();
+            let change = Change::With(Box::new(decided));
+            Critical { instance: *instance, change, interventions, ..critical }
+        };
+        second.critical.into_iter().filter(helps).map(pair).collect()
+    }
+}
+
+fn is_over(found: &Found, options: &Options, meter: &Meter) -> bool {
+    found.statistics.instructions > options.budget || meter.is_over()
+}
+
+fn add(found: &mut Found, place: usize, critical: Critical) {
+    let Found { statistics, trials, distances, .. } = found;
+    let number = trials.len() as u64 + statistics.cases + statistics.wholes + statistics.pairs;
+    statistics.first.get_or_insert(number);
+    let distance = distances.get(&place).copied();
+    found.critical.push(Critical { place, distance, trial: number as usize, ..critical });
+}
+
+/// All decisions, those that the failure depends on first, by distance; the others from the last on.
+fn nearest_first(found: &Found) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..found.instances.list.len()).collect();
+    places.sort_by_key(|place| (distance(found, *place), Reverse(*place)));
+    places
+}
+
+fn distance(found: &Found, place: usize) -> u32 {
+    found.distances.get(&place).copied().unwrap_or(u32::MAX)
+}
+
+/// The last decision of each condition.
+fn last_of_each(found: &Found) -> Vec<usize> {
+    let Instances { list, conditions, .. } = &found.instances;
+    let mut last: Vec<Option<usize>> = vec![None; conditions.len()];
+    for (place, instance) in list.iter().enumerate() {
+        if let Some(known) = last.get_mut(instance.condition as usize) {
+            *known = Some(place);
+        }
+    }
+    let mut places: Vec<usize> = last.into_iter().flatten().collect();
+    places.sort_by_key(|place| (distance(found, *place), Reverse(*place)));
+    places
+}
+
+/// Decisions that may be the first of a pair: half of them made the run come further, the others are near.
+fn promising(found: &Found) -> Vec<usize> {
+    let right = |trial: &Trial| match trial.ending {
+        Ending::Failed { right, .. } => Some(right.unwrap_or(0)),
+        _ => None,
+    };
+    let mut further: Vec<(u64, u32, usize)> = found
+        .trials
+        .iter()
+        .filter_map(|(place, trial)| Some((right(trial)?, distance(found, *place), *place)))
+        .collect();
+    further.sort_by_key(|(right, distance, place)| (Reverse(*right), *distance, Reverse(*place)));
+    let mut near: Vec<usize> = found.trials.iter().map(|(place, _)| *place).collect();
+    near.sort_by_key(|place| (distance(found, *place), Reverse(*place)));
+    let mut chosen: Vec<usize> = further.iter().map(|(.., place)| *place).take(MOST_FIRST / 2).collect();
+    for place in near {
+        if chosen.len() >= MOST_FIRST {
+            break;
+        }
+        if !chosen.contains(&place) {
+            chosen.push(place);
+        }
+    }
+    chosen
+}
+
+/// Runs each to its end, on several threads.
+fn run_all(work: Vec<Process>, rules: &Rules<'_>, threads: usize) -> Vec<Trial> {
+    let count = work.len();
+    let threads = threads.max(1);
+    let mut shares: Vec<Vec<(usize, Process)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (number, process) in work.into_iter().enumerate() {
+        shares[number % threads].push((number, process));
+    }
+    let run = |share: Vec<(usize, Process)>| {
+        let program = share.first().and_then(|(_, process)| rules.judge.program(process));
+        let watched = rules.judge.watch(program.as_ref());
+        let one = |(number, mut process): (usize, Process)| {
+            let start = process.machine.time;
+            let (ending, leavings) = trial::run(&mut process, rules, watched.as_ref());
+            let instructions = process.machine.time.0.saturating_sub(start.0);
+            (number, Trial { ending, instructions, leavings, begun: true, ..Trial::default() })
+        };
+        share.into_iter().map(one).collect::<Vec<_>>()
+    };
+    let mut made = vec![Trial::default(); count];
+    for (number, trial) in in_threads(shares, run).into_iter().flatten() {
+        rules.meter.tried_one();
+        if let Some(place) = made.get_mut(number) {
+            *place = trial;
+        }
+    }
+    made
+}

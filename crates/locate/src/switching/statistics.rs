@@ -1,0 +1,37 @@
+//! A search in numbers.
+
+use super::trial::{Ending, Trial};
+
+/// What a search did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    pub candidates: u64,
+    pub tried: u64,
+    /// Those that ended as the failing run, as what they did differently was never read.
+    pub parked_for_good: u64,
+    pub woken: u64,
+    /// Given up because of what they wrote, or because they took too long.
+    pub wrong_output: u64,
+    pub cut_short: u64,
+    pub instructions: u64,
+    /// Decisions that were not looked at: there were too many.
+    pub left_out: u64,
+    /// Trials that passed, of conditions of which enough others had passed before; they were not run again.
+    pub unverified: u64,
+    /// The first trial that saved the run.
+    pub first: Option<u64>,
+    /// Trials of other cases of switch statements, of all decisions of a condition at once, and of pairs of decisions.
+    pub cases: u64,
+    pub wholes: u64,
+    pub pairs: u64,
+}
+
+impl Statistics {
+    pub(super) fn count(&mut self, trial: &Trial) {
+        self.instructions += trial.instructions;
+        self.parked_for_good += u64::from(trial.ending == Ending::AsTheSpine);
+        self.woken += u64::from(trial.wakes > 0);
+        self.wrong_output += u64::from(matches!(trial.ending, Ending::Failed { wrote: true, .. }));
+        self.cut_short += u64::from(trial.ending == Ending::CutShort);
+    }
+}
