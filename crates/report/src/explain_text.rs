@@ -183,7 +183,7 @@ impl Page {
             ],
         };
         if !report.computed.is_empty() {
-            lines.push("What computed it, the nearest first:".to_owned());
+            lines.push("What computed it, the nearest first, then what decided about it:".to_owned());
         }
         self.section("CAUSE", &lines);
         let computed: Vec<String> = report

@@ -250,11 +250,17 @@ fn reading(
     nearest(near.into_iter().collect())
 }
 
-/// What computed the value that is wrong.
+/// What computed the value that is wrong, and after that what decided about it.
 fn computed(search: &mut Search<'_, '_>, question: &Question) -> Vec<(Stmt, u32)> {
-    let follow = if question.cells.is_empty() { Follow::Full } else { Follow::Data };
-    let slice = search.recording.slice(search.code, question, follow, &mut Unseen);
-    nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect())
+    let kinds = if question.cells.is_empty() { &[Follow::Full][..] } else { &[Follow::Data, Follow::Full] };
+    let mut lines = BTreeSet::new();
+    let mut listed = Vec::new();
+    for follow in kinds {
+        let slice = search.recording.slice(search.code, question, *follow, &mut Unseen);
+        let near = nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect());
+        listed.extend(near.into_iter().filter(|(stmt, _)| lines.insert((stmt.file.clone(), stmt.line))));
+    }
+    listed
 }
 
 /// The nearest statements, each line once.

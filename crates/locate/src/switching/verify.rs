@@ -22,9 +22,10 @@ use crate::instances::{Instance, KnownCondition};
 
 /// So many different outcomes are shown to the commands of the user.
 const MOST_ASKED: usize = 1 << 12;
-/// So many trials of one condition that passed are run again, and so many that failed elsewhere are looked at: was what
-/// failed avoided? A loop can be left at each of its iterations.
-const MOST_OF_ONE: usize = 16;
+/// So many trials of one condition that passed are run again: a loop can be left at each of its iterations.
+const MOST_PASSED: usize = 16;
+/// So many of one condition that failed are looked at: was what failed before avoided?
+const MOST_FAILED: usize = 4;
 
 /// What comes of a condition that goes the other way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -202,7 +203,8 @@ impl<'a> Verifier<'a> {
         }
         let looked_at = self.looked_at.entry((condition, has_passed)).or_default();
         *looked_at += 1;
-        let is_enough = *looked_at > MOST_OF_ONE || self.asked.len() > MOST_ASKED;
+        let most = if has_passed { MOST_PASSED } else { MOST_FAILED };
+        let is_enough = *looked_at > most || self.asked.len() > MOST_ASKED;
         self.unverified += u64::from(has_passed && is_enough);
         !is_enough
     }
