@@ -60,7 +60,12 @@ fn build(scratch: &Scratch) -> PathBuf {
     let linked = [library("early", "global-dynamic"), library("fixed", "initial-exec")];
     let linked = linked.map(|path| path.to_str().unwrap().to_owned());
     let late = format!("-DLATE=\"{}\"", late.display());
-    scratch.compile("gcc", "main.c", PROGRAM, &["-g", "-O0", "-Wl,--no-as-needed", &late, &linked[0], &linked[1]])
+    scratch.compile(
+        "gcc",
+        "main.c",
+        PROGRAM,
+        &["-g", "-O0", "-Wl,--no-as-needed", &late, &linked[0], &linked[1]],
+    )
 }
 
 fn printed(program: &Program, state: &State<'_>, name: &str) -> String {

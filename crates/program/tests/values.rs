@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scratch, open};
-use program::{Limits, Place, Program, Registers, State, TypeId, Value, ValueKind};
+use program::{Frame, Limits, Place, Program, Registers, Rule, State, TypeId, Value, ValueKind};
 
 const SOURCE: &str = r#"
 #include <stddef.h>
@@ -182,4 +182,29 @@ fn a_slot_for_calls_is_named_after_the_function() {
     };
     assert_eq!(print(address), format!("{address:#x} <puts@got[plt]>"));
     assert_eq!(print(address + 4), format!("{:#x} <puts@got[plt]+4>", address + 4));
+}
+
+/// All memory is readable and full of ones, so that the array has more bytes than there are addresses.
+#[test]
+fn an_array_that_says_to_be_longer_than_memory_is_not_walked_through() {
+    const ARRAY: &str = "long fill(long length) { int table[length]; table[0] = 1; return table[length - 1]; }\n\
+                         int main(void) { return fill(3); }";
+    let scratch = Scratch::new("values-endless");
+    for compiler in ["gcc", "clang"] {
+        let program = open(&scratch.compile(compiler, "endless.c", ARRAY, &["-g", "-O0"]));
+        let symbol = program.find_symbol("fill").unwrap();
+        let address = symbol.address + symbol.size - 8;
+        let registers = Registers::new(address, [0x7000; 16]);
+        let state = State::new(registers, |_, buffer: &mut [u8]| {
+            buffer.fill(0x7f);
+            true
+        });
+        let frame = Frame { address, lookup: address, registers, rule: Rule::Innermost };
+        let calls = program.calls_at(&frame);
+        let table = calls[0].variable("table").unwrap();
+        let text = program.print_variable(table, Some(&frame), &state, Limits::default());
+        assert!(text.contains("which is more than max-value-size"), "{compiler}: {text}");
+        let value = program.value_of(table, Some(&frame), &state);
+        assert!(matches!(value.kind, ValueKind::Unknown(_)), "{compiler}: {value:?}");
+    }
 }
