@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use oracle::debugger::{self, Case, Difference, Failure, Report};
+use oracle::debugger::{self, Case, Difference, Failure, Instants, Report};
 
 /// With how many seeds a program is sampled in the long mode.
 const LONG_SEEDS: usize = 10;
@@ -19,8 +19,14 @@ const SPARE_SEEDS: u64 = 3;
 /// Of so many variables one may be told differently where it is the standard library's.
 const LIBRARY_SHARE: usize = 100;
 
-/// In each of nineteen programs, with each seed.
+/// In each program, with each seed.
 const SAMPLES: usize = 16;
+
+/// In the programs that run for a moment and have one of each kind of type, as many as there are lines, or nearly so.
+const LINES: usize = 24;
+
+/// The shortest of these programs has so many, and a few more.
+const FEWEST_LINES: usize = 14;
 
 /// In optimised code a parameter may be known only by what was passed, and what was passed only by what the caller's caller passed. Where
 /// the caller is inlined, gdb 13 takes the register of the wrong frame: in Lua's `luaM_malloc_` it shows another struct's address for
@@ -83,14 +89,30 @@ impl Scratch {
 
     fn agrees(&self, case: &str, optimisation: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) {
         let most = if optimisation == "-O0" { 0 } else { MOST_OPTIMISED };
-        for report in self.compare(case, program, arguments, stdin) {
+        for report in self.compare(case, Instants::Any, program, arguments, stdin) {
             println!("{case}: {report}");
             assert!(report.differences.len() <= most, "{case}: {report}");
         }
     }
 
+    /// At all lines, without a difference.
+    fn agrees_at_lines(&self, name: &str, program: PathBuf, arguments: &[&str]) {
+        for report in self.compare(name, Instants::Lines, program, arguments, Vec::new()) {
+            println!("{name}: {report}");
+            assert!(report.differences.is_empty(), "{name}: {report}");
+        }
+    }
+
     /// A report a seed; empty if there is nobody to compare with.
-    fn compare(&self, name: &str, program: PathBuf, arguments: &[&str], stdin: Vec<u8>) -> Vec<Report> {
+    fn compare(
+        &self,
+        name: &str,
+        instants: Instants,
+        program: PathBuf,
+        arguments: &[&str],
+        stdin: Vec<u8>,
+    ) -> Vec<Report> {
+        let wanted_samples = if instants == Instants::Lines { LINES } else { SAMPLES };
         let wanted = if long_mode() { LONG_SEEDS } else { 1 };
         let mut reports = Vec::new();
         let mut fell_over = String::new();
@@ -100,13 +122,15 @@ impl Scratch {
                 arguments: arguments.iter().map(OsString::from).collect(),
                 stdin: Arc::new(stdin.clone()),
                 seed,
-                samples: SAMPLES,
+                samples: wanted_samples,
+                instants,
                 scratch: self.0.clone(),
             };
             match debugger::run(&case) {
                 Ok(report) => {
                     let Report { samples, variables, .. } = report;
-                    assert!(samples * 4 >= SAMPLES * 3, "{name}, seed {seed}: only {samples} instants");
+                    let fewest = if instants == Instants::Lines { FEWEST_LINES } else { SAMPLES * 3 / 4 };
+                    assert!(samples >= fewest, "{name}, seed {seed}: only {samples} instants");
                     let fewest = FEWEST_VARIABLES * samples;
                     assert!(variables >= fewest, "{name}, seed {seed}: only {variables} variables");
                     reports.push(report);
@@ -214,6 +238,71 @@ fn ledger(compiler: &str, optimisation: &str) {
     scratch.agrees(&name, optimisation, program, &["3"], Vec::new());
 }
 
+/// One of the programs that have one of each kind of type.
+fn kinds(name: &str, compiler: &str, source: &str, options: &[&str]) {
+    let scratch = Scratch::new(name);
+    let program = scratch.0.join("program");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../program/tests/programs");
+    let source = directory.join(source).canonicalize().unwrap();
+    run(Command::new(compiler).args(options).arg("-o").arg(&program).arg(source));
+    scratch.agrees_at_lines(name, program, &[]);
+}
+
+#[test]
+fn all_kinds_of_c_are_seen_as_by_gdb() {
+    kinds("kinds-gcc", "gcc", "kinds.c", &["-w", "-g", "-O0"]);
+    kinds("kinds-clang", "clang", "kinds.c", &["-w", "-g", "-O0"]);
+}
+
+#[test]
+fn all_kinds_of_optimised_c_are_seen_as_by_gdb() {
+    kinds("kinds-gcc-1", "gcc", "kinds.c", &["-w", "-g", "-O1"]);
+    kinds("kinds-clang-1", "clang", "kinds.c", &["-w", "-g", "-O1"]);
+}
+
+#[test]
+fn older_debug_information_is_seen_as_by_gdb() {
+    kinds("kinds-gcc-4", "gcc", "kinds.c", &["-w", "-gdwarf-4", "-gstrict-dwarf", "-O0"]);
+    kinds("kinds-gcc-4-types", "gcc", "kinds.c", &["-w", "-gdwarf-4", "-fdebug-types-section", "-O1"]);
+    kinds("kinds-clang-3", "clang", "kinds.c", &["-w", "-gdwarf-3", "-O0"]);
+}
+
+#[test]
+fn all_kinds_of_cpp_are_seen_as_by_gdb() {
+    kinds("classes-gcc", "g++", "classes.cc", &["-w", "-g", "-O0", "-std=c++17"]);
+    kinds("classes-clang", "clang++", "classes.cc", &["-w", "-g", "-O0", "-std=c++17"]);
+}
+
+#[test]
+fn all_kinds_of_rust_are_seen_as_by_gdb() {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    kinds("kinds-rust", &rustc, "kinds.rs", &["-g"]);
+}
+
+/// Libraries with thread-local variables, linked with the program and loaded by it, each with a model of access.
+#[test]
+fn thread_local_variables_of_libraries_are_seen_as_by_gdb() {
+    let scratch = Scratch::new("threads");
+    let library = |name: &str, model: &str| {
+        let to = scratch.0.join(format!("lib{name}.so"));
+        let names = ["first", "second", "text", "use"].map(|part| format!("-D{part}={name}_{part}"));
+        run(Command::new("gcc")
+            .args(["-g", "-shared", "-fPIC", &format!("-ftls-model={model}"), "-o"])
+            .arg(&to)
+            .args(names)
+            .arg(own("thread_library.c")));
+        to
+    };
+    let late = library("late", "global-dynamic");
+    let program = scratch.0.join("program");
+    run(Command::new("gcc")
+        .args(["-g", "-o"])
+        .arg(&program)
+        .arg(own("threads.c"))
+        .args([library("early", "global-dynamic"), library("fixed", "initial-exec")]));
+    scratch.agrees_at_lines("threads", program, &[late.to_str().unwrap()]);
+}
+
 #[test]
 fn shapes_by_gcc_are_seen_as_by_gdb() {
     shapes("gcc", "-O0");
@@ -310,7 +399,7 @@ fn a_debug_build_of_rust_is_seen_as_by_gdb() {
     let program = scratch.0.join("program");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     run(Command::new(rustc).args(["--edition", "2024", "-g", "-o"]).arg(&program).arg(own("collections.rs")));
-    for report in scratch.compare("rust", program, &[], Vec::new()) {
+    for report in scratch.compare("rust", Instants::Any, program, &[], Vec::new()) {
         println!("rust: {report}");
         let (library, own): (Vec<&Difference>, Vec<&Difference>) =
             report.differences.iter().partition(|difference| difference.in_library);

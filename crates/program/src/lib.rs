@@ -35,6 +35,7 @@ mod state;
 mod statements;
 mod symbols;
 mod tail_calls;
+mod thread_locals;
 mod types;
 mod unwind;
 mod values;

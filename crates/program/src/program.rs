@@ -1,6 +1,6 @@
 //! The objects of one guest together, and the questions that can be asked about them.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -19,6 +19,7 @@ use crate::source::Sources;
 use crate::statements::Tables;
 use crate::symbols::{self, FoundSymbol, SymbolError};
 use crate::tail_calls::TailCalls;
+use crate::thread_locals::Layout;
 use crate::unwind::{self, Backtrace, Memory, Registers};
 
 /// Everything that is known about an address.
@@ -74,6 +75,7 @@ pub struct Program {
     /// What source files say about conditions, by path.
     texts: RefCell<HashMap<Arc<str>, Option<Rc<Text>>>>,
     pub(crate) tail_calls: TailCalls,
+    thread_layout: OnceCell<Option<Layout>>,
     pub(crate) sources: Sources,
 }
 
@@ -87,6 +89,7 @@ impl Program {
             conditions: RefCell::default(),
             texts: RefCell::default(),
             tail_calls: TailCalls::default(),
+            thread_layout: OnceCell::new(),
             sources: Sources::default(),
         };
         let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
@@ -139,6 +142,7 @@ impl Program {
             conditions: RefCell::default(),
             texts: RefCell::default(),
             tail_calls: TailCalls::default(),
+            thread_layout: OnceCell::new(),
             sources: Sources::default(),
         })
     }
@@ -347,6 +351,11 @@ impl Program {
         let in_object = address.wrapping_sub(bias);
         let is_inside = object.segments().iter().any(|segment| segment.contains(in_object));
         is_inside.then_some((u32::try_from(found.file).ok()?, bias))
+    }
+
+    /// What the dynamic loader's structs look like, if it says so.
+    pub(crate) fn thread_layout(&self) -> Option<&Layout> {
+        self.thread_layout.get_or_init(|| Layout::of(self)).as_ref()
     }
 
     /// The objects in the order of their first mappings.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scratch, open};
-use program::{Limits, Place, Program, Registers, State, TypeId, Value, ValueKind};
+use program::{Frame, Limits, Place, Program, Registers, Rule, State, TypeId, Value, ValueKind};
 
 const SOURCE: &str = r#"
 #include <stddef.h>
@@ -182,4 +182,50 @@ fn a_slot_for_calls_is_named_after_the_function() {
     };
     assert_eq!(print(address), format!("{address:#x} <puts@got[plt]>"));
     assert_eq!(print(address + 4), format!("{:#x} <puts@got[plt]+4>", address + 4));
+}
+
+/// All memory is readable and full of ones, so that the array has more bytes than there are addresses.
+#[test]
+fn an_array_that_says_to_be_longer_than_memory_is_not_walked_through() {
+    const ARRAY: &str = "long fill(long length) { int table[length]; table[0] = 1; return table[length - 1]; }\n\
+                         int main(void) { return fill(3); }";
+    let scratch = Scratch::new("values-endless");
+    let program = open(&scratch.compile("gcc", "endless.c", ARRAY, &["-g", "-O0"]));
+    let symbol = program.find_symbol("fill").unwrap();
+    let address = symbol.address + symbol.size / 2;
+    let registers = Registers::new(address, [0x7000; 16]);
+    let state = State::new(registers, |_, buffer: &mut [u8]| {
+        buffer.fill(0x7f);
+        true
+    });
+    let frame = Frame { address, lookup: address, registers, rule: Rule::Innermost };
+    let calls = program.calls_at(&frame);
+    let table = calls[0].variable("table").unwrap();
+    let text = program.print_variable(table, Some(&frame), &state, Limits::default());
+    assert!(text.contains("which is more than max-value-size"), "{text}");
+    let value = program.value_of(table, Some(&frame), &state);
+    assert!(matches!(value.kind, ValueKind::Unknown(_)), "{value:?}");
+}
+
+/// Without a discriminant, the variant is the one whose fields have values at all.
+#[test]
+fn the_only_variant_of_an_enum_that_can_be_is_the_one_that_is() {
+    const ENUMS: &str = "use std::convert::Infallible;\n\
+        pub enum Flow { Never(Infallible, u8), Value(u32), Nested(Result<Infallible, (Infallible,)>) }\n\
+        #[used] static FLOW: Flow = Flow::Value(5);\n\
+        #[used] static RIGHT: Result<u32, Infallible> = Ok(7);\n\
+        #[used] static WRONG: Result<Infallible, u32> = Err(8);\n\
+        fn main() {}\n";
+    let scratch = Scratch::new("values-variants");
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let program = open(&scratch.compile(&rustc, "variants.rs", ENUMS, &["--edition", "2024", "-g"]));
+    let state = State::new(Registers::new(0, [0; 16]), |address, buffer: &mut [u8]| {
+        let found = program.file_bytes(address).and_then(|bytes| bytes.get(..buffer.len()));
+        found.map(|bytes| buffer.copy_from_slice(bytes)).is_some()
+    });
+    for (name, wanted) in [("FLOW", "::Value(5)"), ("RIGHT", "::Ok(7)"), ("WRONG", "::Err(8)")] {
+        let found = program.find_globals(&format!("variants::{name}"));
+        let text = program.print_variable(&found[0], None, &state, Limits::default());
+        assert!(text.ends_with(wanted), "{name}: {text}");
+    }
 }

@@ -144,3 +144,33 @@ fn a_float_that_was_passed_is_known_from_the_call() {
     let frames = program.backtrace_of(&state, 10).frames;
     assert_eq!(printed(&program, &state, &frames[0]), ["weight = 0.25"]);
 }
+
+const CLASSES: &str = r#"
+namespace room {
+struct shape {
+    static int count;
+    int sides;
+};
+int shape::count = 6;
+}
+int main() {
+    return room::shape::count; /* stop */
+}
+"#;
+
+/// clang declares them as members, gcc as variables of the class.
+#[test]
+fn variables_of_classes_are_found_by_their_whole_names() {
+    let scratch = Scratch::new("variables-of-classes");
+    for (compiler, options) in
+        [("g++", &["-g"][..]), ("clang++", &["-g"]), ("clang++", &["-gdwarf-4"]), ("g++", &["-gdwarf-4"])]
+    {
+        let path = scratch.compile(compiler, "classes.cc", CLASSES, options);
+        let (process, program) = stopped_at_line(&path, line_of(CLASSES, "/* stop */"), 0);
+        let state = State::of(&process.machine);
+        let found = program.find_globals("room::shape::count");
+        assert_eq!(found.len(), 1, "{compiler} {options:?}");
+        assert_eq!(program.print_variable(&found[0], None, &state, Limits::default()), "6");
+        assert!(program.globals().iter().any(|variable| variable.name == "room::shape::count"));
+    }
+}

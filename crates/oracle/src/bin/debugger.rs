@@ -6,9 +6,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use oracle::debugger::{self, Case, Failure};
+use oracle::debugger::{self, Case, Failure, Instants};
 
-const USAGE: &str = "usage: debugger [--samples N] [--seed N] [--stdin FILE] -- PROGRAM [ARGUMENT...]";
+const USAGE: &str =
+    "usage: debugger [--samples N] [--at any|lines] [--seed N] [--stdin FILE] -- PROGRAM [ARGUMENT...]";
 
 fn main() -> ExitCode {
     let case = match parse(std::env::args_os().skip(1)) {
@@ -40,6 +41,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Case, String> 
         stdin: Arc::default(),
         seed: 1,
         samples: 100,
+        instants: Instants::Any,
         scratch,
     };
     loop {
@@ -52,6 +54,8 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Case, String> 
         let no_number = || format!("{} is no number", value.display());
         match option.to_str() {
             Some("--samples") => case.samples = number().ok_or_else(no_number)? as usize,
+            Some("--at") if value == "lines" => case.instants = Instants::Lines,
+            Some("--at") if value == "any" => case.instants = Instants::Any,
             Some("--seed") => case.seed = number().ok_or_else(no_number)?,
             Some("--stdin") => {
                 let read = std::fs::read(&value);

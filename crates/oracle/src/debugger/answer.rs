@@ -61,6 +61,19 @@ pub struct Variable {
     pub line: u32,
     /// Its value, as `info locals` prints it.
     pub printed: String,
+    /// Our view alone has it.
+    pub whereabouts: Whereabouts,
+}
+
+/// How debug information places a variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whereabouts {
+    #[default]
+    Whole,
+    /// Its parts one by one.
+    InPieces,
+    /// It is nowhere, and its value is told.
+    Constant,
 }
 
 /// Reads the records of the script that runs in gdb. `Err` holds the line that makes no sense.
@@ -116,6 +129,7 @@ fn variable(fields: &[&str]) -> Option<Variable> {
         type_name: (*type_name).to_owned(),
         line: line.parse().ok()?,
         printed: (*printed).to_owned(),
+        whereabouts: Whereabouts::Whole,
     })
 }
 

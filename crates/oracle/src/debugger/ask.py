@@ -3,8 +3,12 @@
 # WHYDUNIT_CORES names the cores, one a line. The answer is text, one record a line, fields separated by tabs,
 # with backslash, tab and newline escaped. See answer.rs, which reads it.
 import os
+import re
 
 import gdb
+
+# gdb warns in the middle of a value, when it looks at a constant of Rust's as if it were code.
+WARNING = re.compile(r"warning: \((Internal error|Error): pc 0x[0-9a-f]+ in [^()]*, but not in symtab\.\)\n?")
 
 # Frames of the program itself whose variables are told, and variables at file level that are told.
 MOST_FRAMES = 6
@@ -28,7 +32,7 @@ def definition(name):
 
 # What `info locals` and `info args` print: a line a variable, in gdb's own order.
 def lines_of(command):
-    lines = gdb.execute(command, to_string=True).splitlines()
+    lines = WARNING.sub("", gdb.execute(command, to_string=True)).splitlines()
     return [line for line in lines if " = " in line]
 
 
@@ -92,9 +96,14 @@ def printed(symbol):
         return "<error: %s>" % error
 
 
+# The program's own libraries are beside it.
 def is_own(frame):
     table = frame.find_sal().symtab
-    return table is not None and os.path.samefile(table.objfile.filename, PROGRAM)
+    return table is not None and directory(table.objfile.filename) == directory(PROGRAM)
+
+
+def directory(path):
+    return os.path.dirname(os.path.realpath(path))
 
 
 # Lines that the line table has for the same address: one of them is the one that gdb prefers.

@@ -19,20 +19,22 @@
 //!   passed by it we know, too, and gdb does not ([`PASSED`]).
 //! - [`FUNCTION_ITEM`]: a function as a value of Rust has no size. gdb shows 0x0, as if it were a pointer to nothing.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
-//!   all of them as optimised out. We list those of the blocks around the instruction.
+//!   all of them as optimised out, and so not in their order. We list those of the blocks around the instruction.
+//! - [`NOT_LISTED`]: gdb does not list constants that are floats or wider than a word, or lists them as optimised out.
 //! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
 //! - [`NO_VARIANT`]: when a Rust enum holds no variant, because it is not initialised yet, gdb gives up on the whole variable.
 //! - [`TOO_LARGE`]: a slice of Rust whose length is not set yet may be said to have more elements than can be read. gdb tells how many bytes
-//!   that would be.
-//! - [`VARIABLE_LENGTH`]: `ptype` is asked about a variable, so gdb puts in how long an array of variable length is at that instant.
-//!   We are asked about the type alone.
+//!   that would be, or takes it for an empty one when the number does not fit in a word.
+//! - [`LENGTH`]: `ptype` leaves the length of an array of variable length open where the array is not there yet, or no longer, although it is known. We tell it.
+//! - [`PIECES`]: of a variable that is in pieces some may be nowhere. gdb calls them synthetic pointers, or shows zeroes where the pieces come to an
+//!   end. We say which parts are optimised out.
 
 use std::fmt;
 
 use machine::Time;
 
 use super::Report;
-use super::answer::{Form, FrameView, Variable, View};
+use super::answer::{Form, FrameView, Variable, View, Whereabouts};
 use super::sample::Sample;
 
 const RELATIVE: &str = "the source file's name is relative";
@@ -47,14 +49,16 @@ const LEFT: &str = "gdb does not know of a function of clang's that has left the
 const PASSED: &str = "gdb does not know what was passed by such a function";
 const FUNCTION_ITEM: &str = "gdb shows a function without a size as 0x0";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
+const NOT_LISTED: &str = "gdb does not list a constant";
+const LENGTH: &str = "gdb does not tell the length of an array that is not there";
+const LENGTH_TEXT: &str = "variable length]";
 const OPTIMISED_OUT: &str = "<optimized out>";
 const HASH: &str = "gdb shows the hash of a crate";
 const NO_VARIANT: &str = "an enum holds none of its variants";
 const NO_VARIANT_TEXT: &str = "<error reading variable: Could not find active enum variant>";
 const TOO_LARGE: &str = "gdb words differently what is too large";
 const TOO_LARGE_TEXT: &str = "<too large to be shown>";
-const VARIABLE_LENGTH: &str = "the type is an array of variable length, and gdb shows the length";
-const VARIABLE_LENGTH_TEXT: &str = "variable length]";
+const PIECES: &str = "a part of a variable is nowhere, and gdb shows something there";
 
 /// Where the standard library of Rust was compiled.
 const RUST_LIBRARY: &str = "/rustc/";
@@ -146,7 +150,8 @@ impl Comparison<'_> {
         let theirs_arguments = &theirs.arguments;
         self.variables(&format!("{place} arguments"), &ours.arguments, &theirs.arguments);
         let locals = self.entered(&ours.locals, &theirs.locals);
-        self.variables(&format!("{place} locals"), &ours.locals, &locals);
+        let listed = self.listed(&ours.locals, &locals);
+        self.variables(&format!("{place} locals"), &listed, &locals);
         for ((name, ours), (_, theirs)) in ours.types.iter().zip(&theirs.types) {
             let is_variable = |variable: &Variable| variable.name == *name;
             if !locals.iter().any(is_variable) && !theirs_arguments.iter().any(is_variable) {
@@ -154,9 +159,9 @@ impl Comparison<'_> {
             }
             self.report.types += 1;
             let theirs = theirs.strip_prefix("type = ").unwrap_or(theirs).trim_end();
-            let theirs = self.without_length(ours.trim_end(), theirs);
-            let ours = self.without_constant(ours.trim_end(), &theirs);
-            self.equal(&format!("{place} type of {name}"), &ours, &theirs);
+            let ours = self.without_length(ours.trim_end(), theirs);
+            let ours = self.without_constant(&ours, theirs);
+            self.equal(&format!("{place} type of {name}"), &ours, theirs);
         }
     }
 
@@ -202,31 +207,42 @@ impl Comparison<'_> {
 
     /// gdb's variables without those that are optimised out and that we do not have.
     fn entered(&mut self, ours: &[Variable], theirs: &[Variable]) -> Vec<Variable> {
-        let mut missing: Vec<&Variable> = ours.iter().collect();
+        let mut missing: Vec<(usize, &Variable)> = ours.iter().enumerate().collect();
         let mut kept = Vec::new();
         for variable in theirs {
-            let same = |other: &&Variable| (&other.name, other.line) == (&variable.name, variable.line);
+            let same = |(_, other): &(usize, &Variable)| is_same(other, variable);
             match missing.iter().position(same) {
-                Some(index) => {
-                    missing.remove(index);
-                    kept.push(variable.clone());
-                }
+                Some(index) => kept.push((missing.remove(index).0, variable.clone())),
                 None if variable.printed == OPTIMISED_OUT => self.report.normalised(NOT_ENTERED),
-                None => kept.push(variable.clone()),
+                None => kept.push((usize::MAX, variable.clone())),
             }
         }
-        kept
+        if kept.len() < theirs.len() {
+            kept.sort_by_key(|(index, _)| *index);
+        }
+        kept.into_iter().map(|(_, variable)| variable).collect()
     }
 
-    /// gdb's definition of a type without the length of an array, if that is how the two differ.
+    /// Our variables without the constants that gdb does not have.
+    fn listed(&mut self, ours: &[Variable], theirs: &[Variable]) -> Vec<Variable> {
+        let is_left_out = |variable: &Variable| {
+            variable.whereabouts == Whereabouts::Constant
+                && !theirs.iter().any(|other| is_same(other, variable))
+        };
+        let (left_out, listed): (Vec<_>, Vec<_>) = ours.iter().cloned().partition(is_left_out);
+        left_out.iter().for_each(|_| self.report.normalised(NOT_LISTED));
+        listed
+    }
+
+    /// Our definition of a type without the length of an array, if that is how the two differ.
     fn without_length(&mut self, ours: &str, theirs: &str) -> String {
-        let stem = ours.strip_suffix(VARIABLE_LENGTH_TEXT);
-        let length = stem.and_then(|stem| theirs.strip_prefix(stem)?.strip_suffix(']'));
+        let stem = theirs.strip_suffix(LENGTH_TEXT);
+        let length = stem.and_then(|stem| ours.strip_prefix(stem)?.strip_suffix(']'));
         if length.is_some_and(|length| length.bytes().all(|byte| byte.is_ascii_digit())) {
-            self.report.normalised(VARIABLE_LENGTH);
-            return ours.to_owned();
+            self.report.normalised(LENGTH);
+            return theirs.to_owned();
         }
-        theirs.to_owned()
+        ours.to_owned()
     }
 
     /// Our definition of a type without the constants that gdb loses, if that is how the two differ.
@@ -261,15 +277,16 @@ impl Comparison<'_> {
     fn variable(&mut self, place: &str, ours: &Variable, theirs: &Variable) {
         self.report.variables += 1;
         let text = |variable: &Variable| {
-            let Variable { name, type_name, line, printed } = variable;
+            let Variable { name, type_name, line, printed, .. } = variable;
             format!("{name} = {printed} of type {type_name} from line {line}")
         };
         if theirs.printed == NO_VARIANT_TEXT && ours.printed.ends_with(" {<unknown variant>}") {
             self.report.normalised(NO_VARIANT);
             return;
         }
-        if theirs.printed.ends_with("which is more than max-value-size>")
-            && ours.printed.ends_with(TOO_LARGE_TEXT)
+        if let Some(start) = ours.printed.strip_suffix(TOO_LARGE_TEXT)
+            && (theirs.printed.ends_with("which is more than max-value-size>")
+                || theirs.printed.strip_prefix(start).is_some_and(|rest| rest.starts_with("0x")))
         {
             self.report.normalised(TOO_LARGE);
             return;
@@ -286,8 +303,19 @@ impl Comparison<'_> {
             self.report.normalised(FUNCTION_ITEM);
             return;
         }
-        if ours.printed == NOT_SAVED_TEXT && theirs.printed != NOT_SAVED_TEXT {
-            self.report.normalised(NOT_SAVED);
+        let guessed = match ours.printed.as_str() {
+            printed if printed == theirs.printed => None,
+            _ if ours.whereabouts == Whereabouts::Constant && theirs.printed == OPTIMISED_OUT => {
+                Some(NOT_LISTED)
+            }
+            NOT_SAVED_TEXT => Some(NOT_SAVED),
+            printed if ours.whereabouts == Whereabouts::InPieces && printed.contains(OPTIMISED_OUT) => {
+                Some(PIECES)
+            }
+            _ => None,
+        };
+        if let Some(reason) = guessed {
+            self.report.normalised(reason);
             let ours = Variable { printed: theirs.printed.clone(), ..ours.clone() };
             self.equal(place, &text(&ours), &text(theirs));
             return;
@@ -303,6 +331,10 @@ impl Comparison<'_> {
             self.report.differences.push(Difference { time, in_library, what, ours, theirs });
         }
     }
+}
+
+fn is_same(one: &Variable, other: &Variable) -> bool {
+    (&one.name, one.line) == (&other.name, other.line)
 }
 
 fn describe(frame: &FrameView) -> String {

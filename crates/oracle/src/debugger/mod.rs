@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use answer::{Form, FrameView, Variable, View};
+pub use answer::{Form, FrameView, Variable, View, Whereabouts};
 pub use compare::Difference;
 
 /// A program, how to run it, and where to look.
@@ -28,8 +28,18 @@ pub struct Case {
     /// Two cases of the same seed are sampled alike.
     pub seed: u64,
     pub samples: usize,
+    pub instants: Instants,
     /// Where cores are written; they are removed again.
     pub scratch: PathBuf,
+}
+
+/// Which instants of a run are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instants {
+    /// Any, most of them in the code of the executable.
+    Any,
+    /// Those at lines of the program's own sources, all lines alike however often they are executed. For programs that run for a moment.
+    Lines,
 }
 
 /// What was compared.

@@ -1,9 +1,9 @@
 //! The same view by our own means.
 
 use linux::Process;
-use program::{Call, Frame, Limits, Program, Rule, State};
+use program::{Call, Frame, Limits, Place, Program, Rule, State};
 
-use super::answer::{self, Form, FrameView, View};
+use super::answer::{self, Form, FrameView, View, Whereabouts};
 
 /// More than any sampled program has.
 const MOST_FRAMES: usize = 10_000;
@@ -82,7 +82,8 @@ impl Looker<'_> {
             view.locals.extend(locals);
         }
         for (name, _) in &theirs.types {
-            let definition = call.variable(name).map(|variable| self.program.type_definition(variable.of));
+            let of = |variable| self.program.type_of_variable(variable, Some(frame), &self.state);
+            let definition = call.variable(name).map(|variable| of(variable).1);
             view.types.push((name.clone(), definition.unwrap_or_default()));
         }
         view
@@ -102,6 +103,11 @@ impl Looker<'_> {
             type_name: self.program.type_name(variable.of),
             line: variable.line.unwrap_or_default(),
             printed: self.program.print_variable(variable, frame, &self.state, Limits::default()),
+            whereabouts: match self.program.place_of(variable, frame, &self.state) {
+                Place::Pieces(_) => Whereabouts::InPieces,
+                Place::Constant(_) => Whereabouts::Constant,
+                _ => Whereabouts::Whole,
+            },
         }
     }
 }

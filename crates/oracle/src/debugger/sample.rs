@@ -1,8 +1,10 @@
 //! Instants of a run, each with a core file and a fork to look at.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lift::{Op, Reg};
 use linux::{Config, Exit, Process};
@@ -10,11 +12,17 @@ use machine::{Cpu, Observer, Time, Unwatched};
 use program::{Program, Rule, State};
 
 use super::answer::View;
-use super::{Case, Failure, ours};
+use super::{Case, Failure, Instants, ours};
 use crate::fuzz::random::Random;
 
 /// A run that takes longer is sampled in its beginning.
 const LONGEST: Time = Time(200_000_000);
+
+/// Where every instruction is looked at.
+const LONGEST_BY_LINES: Time = Time(20_000_000);
+
+/// Times that are remembered of a line.
+const MOST_TIMES: usize = 10_000;
 
 /// The dynamic loader takes a few hundred thousand instructions.
 const LONGEST_LOADING: u64 = 50_000_000;
@@ -67,8 +75,12 @@ pub fn take(case: &Case) -> Result<Vec<Sample>, Failure> {
         Exit::Until | Exit::Exited(_) | Exit::Killed { .. } => {}
         other => return Err(Failure::Setup(format!("{}: {other:?}", case.program.display()))),
     }
+    let times = match case.instants {
+        Instants::Any => times(case, start, rest.machine.time.0),
+        Instants::Lines => times_of_lines(case, process.fork()),
+    };
     let mut samples: Vec<Sample> = Vec::new();
-    for (index, time) in times(case, start, rest.machine.time.0).into_iter().enumerate() {
+    for (index, time) in times.into_iter().enumerate() {
         // An earlier one may have been moved beyond this one.
         if process.machine.time.0 >= time {
             continue;
@@ -76,7 +88,7 @@ pub fn take(case: &Case) -> Result<Vec<Sample>, Failure> {
         if process.run(Time(time), &mut Unwatched) != Exit::Until {
             break;
         }
-        if !(index as u64).is_multiple_of(ANYWHERE) {
+        if case.instants == Instants::Any && !(index as u64).is_multiple_of(ANYWHERE) {
             move_into(&mut process, &code, FARTHEST);
         }
         if process.kernel.ended.is_some() {
@@ -120,6 +132,64 @@ fn times(case: &Case, start: u64, end: u64) -> Vec<u64> {
     times.sort_unstable();
     times.dedup();
     times
+}
+
+/// Instants at as many lines as are wanted, sorted.
+fn times_of_lines(case: &Case, mut process: Process) -> Vec<u64> {
+    let program = Program::from_memory(&process.machine.memory);
+    let mut lines = Lines {
+        program: &program,
+        beside: case.program.parent(),
+        of: HashMap::new(),
+        times: BTreeMap::new(),
+    };
+    process.run(LONGEST_BY_LINES, &mut lines);
+    let mut random = Random::for_case(case.seed, "lines", 0);
+    let mut left: Vec<Vec<u64>> = lines.times.into_values().collect();
+    let mut times = Vec::new();
+    while times.len() < case.samples && !left.is_empty() {
+        let line = left.swap_remove(random.between(0, left.len() as u64) as usize);
+        times.extend(line.get(random.between(0, line.len() as u64) as usize));
+    }
+    times.sort_unstable();
+    times
+}
+
+/// Notes when each line of the program's own sources is executed.
+struct Lines<'a> {
+    program: &'a Program,
+    /// Where the program and its own libraries are.
+    beside: Option<&'a Path>,
+    /// Of the addresses that were seen.
+    of: HashMap<u64, Option<Line>>,
+    times: BTreeMap<Line, Vec<u64>>,
+}
+
+type Line = (Arc<str>, u32);
+
+impl Lines<'_> {
+    fn line(&self, address: u64) -> Option<Line> {
+        let location = self.program.locate(address);
+        let object = location.object.as_deref().map(Path::new)?;
+        let position = location.position().filter(|_| object.parent() == self.beside)?;
+        let is_own = !["/rustc/", "/usr/"].iter().any(|start| position.file.starts_with(start));
+        is_own.then(|| (position.file.clone(), position.line))
+    }
+}
+
+impl Observer for Lines<'_> {
+    fn instruction(&mut self, time: Time, address: u64, _ops: &[Op], _cpu: &Cpu) {
+        if !self.of.contains_key(&address) {
+            let line = self.line(address);
+            self.of.insert(address, line);
+        }
+        if let Some(Some(line)) = self.of.get(&address) {
+            let times = self.times.entry(line.clone()).or_default();
+            if times.len() < MOST_TIMES {
+                times.push(time.0);
+            }
+        }
+    }
 }
 
 fn load(case: &Case) -> Result<Process, Failure> {

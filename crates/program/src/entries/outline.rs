@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use gimli::{DwLang, DwTag, EntriesTreeNode};
+use gimli::{DebuggingInformationEntry, DwLang, DwTag, EntriesTreeNode};
 
 use super::{DEEPEST, Debug, Die};
 use crate::debug_info::Reader;
@@ -47,7 +47,7 @@ impl Outline {
         let mut children = node.children();
         while let Ok(Some(child)) = children.next() {
             let (tag, offset) = (child.entry().tag(), child.entry().offset().0);
-            if depth > 0 && has_a_name(tag) {
+            if depth > 0 && (has_a_name(tag) || is_static_member(child.entry())) {
                 self.parents.push((offset, parent));
             }
             let die = Die { unit, offset };
@@ -93,6 +93,11 @@ impl Outline {
         let at = self.parents.binary_search_by_key(&offset, |(child, _)| *child).ok()?;
         self.parents.get(at).map(|(_, parent)| *parent)
     }
+}
+
+/// Whether this declares a variable of a class, which some compilers do by a member.
+fn is_static_member(entry: &DebuggingInformationEntry<'_, '_, Reader>) -> bool {
+    entry.tag() == gimli::DW_TAG_member && matches!(entry.attr(gimli::DW_AT_declaration), Ok(Some(_)))
 }
 
 /// Whether entries of this kind can be asked for their qualified name, or be on the way to one.

@@ -94,18 +94,18 @@ impl<'a> Types<'a> {
         (qualifiers, id)
     }
 
-    /// In bytes.
+    /// In bytes; the greatest number where it is more than there are addresses.
     pub fn size(&self, id: Option<TypeId>) -> Option<u64> {
         let mut size = 1u64;
         let mut id = id;
         for _ in 0..DEEPEST {
             let (_, found) = self.strip(id)?;
             if let Some(known) = found.size {
-                return size.checked_mul(known);
+                return Some(size.saturating_mul(known));
             }
             let TypeKind::Array { element, dimensions, .. } = &found.kind else { return None };
             for dimension in dimensions {
-                size = size.checked_mul(dimension.count?)?;
+                size = size.saturating_mul(dimension.count?);
             }
             id = *element;
         }

@@ -168,10 +168,11 @@ impl Contents {
         self.bytes.get(at..end).ok_or(Missing::OptimizedOut)
     }
 
-    /// Whether two stretches are the same, as far as one can see.
+    /// Whether two stretches are the same, as far as one can see. What is not there is like nothing, or else an array would
+    /// have as many equal elements as it says.
     pub fn same(&self, a: usize, b: usize, size: usize) -> bool {
         let range = |at: usize| at..at.saturating_add(size);
-        let bytes = self.bytes.get(range(a)) == self.bytes.get(range(b));
+        let bytes = self.bytes.get(range(b)).is_some_and(|bytes| self.bytes.get(range(a)) == Some(bytes));
         bytes && self.missing.get(range(a)) == self.missing.get(range(b))
     }
 

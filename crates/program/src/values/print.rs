@@ -181,13 +181,13 @@ impl<'a> Printer<'a> {
         dimensions.iter().map(|dimension| dimension.count.or_else(|| computed(dimension))).collect()
     }
 
-    /// In bytes, with lengths that are computed.
+    /// In bytes, with lengths that are computed; the greatest number where it is more than there are addresses.
     pub(crate) fn size(&self, types: &Types<'a>, id: Option<TypeId>) -> Option<u64> {
         let (_, found) = types.strip(id)?;
         let TypeKind::Array { element, dimensions, .. } = &found.kind else { return types.size(id) };
         let mut size = types.size(*element)?;
         for count in self.counts(dimensions) {
-            size = size.checked_mul(count?)?;
+            size = size.saturating_mul(count?);
         }
         Some(size)
     }

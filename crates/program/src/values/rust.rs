@@ -4,6 +4,9 @@ use super::scalar::integer;
 use super::{Contents, Printer, string};
 use crate::types::{Encoding, Member, Record, Type, TypeId, TypeKind, Types, Variant, VariantPart};
 
+/// Types that are looked at to find out whether another has values; those without have few. It bounds the depth as well.
+const MOST_LOOKED_AT: usize = 64;
+
 impl<'a> Printer<'a> {
     /// Prints what Rust writes in its own way; false when the common form will do.
     pub(super) fn rust(&mut self, types: &Types<'a>, found: &Type, contents: &Contents, at: usize) -> bool {
@@ -116,7 +119,7 @@ impl<'a> Printer<'a> {
         contents: &Contents,
         at: usize,
     ) -> Option<&'v Variant> {
-        let Some(discriminant) = &part.discriminant else { return part.variants.first() };
+        let Some(discriminant) = &part.discriminant else { return only_possible(types, part) };
         let size = usize::try_from(types.size(discriminant.of)?).ok()?;
         let offset = usize::try_from(discriminant.offset).ok()?;
         let bytes = contents.get(at.saturating_add(offset), size).ok()?;
@@ -221,4 +224,32 @@ impl<'a> Printer<'a> {
         }
         true
     }
+}
+
+/// Without a discriminant there is one variant, or all but one hold something of which there are no values.
+fn only_possible<'v>(types: &Types<'_>, part: &'v VariantPart) -> Option<&'v Variant> {
+    if let [only] = part.variants.as_slice() {
+        return Some(only);
+    }
+    let mut left = MOST_LOOKED_AT;
+    let mut possible =
+        part.variants.iter().filter(|variant| are_possible(types, &variant.members, &mut left));
+    possible.next().filter(|_| possible.next().is_none())
+}
+
+fn are_possible(types: &Types<'_>, members: &[Member], left: &mut usize) -> bool {
+    members.iter().filter(|member| !member.is_static).all(|member| has_values(types, member.of, left))
+}
+
+/// Whether there are values of a type; those that are too large to be looked at have some.
+fn has_values(types: &Types<'_>, of: Option<TypeId>, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return true };
+    *left = rest;
+    let Some((_, found)) = types.strip(of) else { return true };
+    let TypeKind::Record(record) = &found.kind else { return true };
+    let variants = record.variants.as_ref();
+    are_possible(types, &record.members, left)
+        && variants.is_none_or(|part| {
+            part.variants.iter().any(|variant| are_possible(types, &variant.members, left))
+        })
 }

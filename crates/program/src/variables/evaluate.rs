@@ -260,10 +260,7 @@ impl<'a> Evaluator<'a> {
 
     /// Where a thread-local variable of the object is.
     fn thread_local(&self, offset: u64) -> Result<u64, Failure> {
-        let pointer = self.state.thread_pointer().ok_or(Reason::ThreadLocal)?;
-        let size = self.program.thread_local_size(self.object);
-        let size = size.ok_or(Reason::ThreadLocal)?;
-        Ok(pointer.wrapping_sub(size).wrapping_add(offset))
+        Ok(self.program.thread_locals(self.object, self.state)?.wrapping_add(offset))
     }
 
     fn other_location(&self, entry: &Entry<'_>, reference: gimli::DieReference<usize>) -> Option<Reader> {

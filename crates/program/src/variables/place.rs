@@ -30,8 +30,10 @@ pub enum Reason {
     Unreadable(u64),
     /// It depends on the frame's address, and there is no call frame information.
     NoFrame,
-    /// A library's thread-local variable, whose place only the dynamic loader knows.
+    /// A library's thread-local variable, whose place only the dynamic loader knows, and it is none that describes itself.
     ThreadLocal,
+    /// A library's thread-local variable that the thread has not used yet.
+    NotAllocated,
     /// The debug information makes no sense.
     Damaged,
 }
@@ -89,6 +91,9 @@ impl fmt::Display for Reason {
             Reason::Unreadable(address) => write!(f, "Cannot access memory at address {address:#x}"),
             Reason::NoFrame => f.write_str("the frame's address is not known"),
             Reason::ThreadLocal => f.write_str("where a library's thread-local variables are is not known"),
+            Reason::NotAllocated => {
+                f.write_str("the thread has not used the library's thread-local variables yet")
+            }
             Reason::Damaged => f.write_str("its location is damaged"),
         }
     }
