@@ -321,6 +321,12 @@ impl Walk<'_, '_> {
     fn learn(&mut self, address: u64) {
         let found = self.program().conditions(address);
         for condition in found.iter().flat_map(|found| found.iter()) {
+            let stmt = self.program().statement_at(condition.id.address);
+            // Code of others that the compiler has put here is not the program's own.
+            let is_own = |stmt: &Stmt| self.scope.of_statement(self.program(), stmt) == Trust::InScope;
+            if !stmt.as_ref().is_none_or(is_own) {
+                continue;
+            }
             let number = self.found.conditions.len() as u32;
             for (member, known) in (0..).zip(&condition.members) {
                 self.deciders.insert(known.address, (number, member));
@@ -330,7 +336,7 @@ impl Walk<'_, '_> {
             let function = jump.and_then(|jump| Some((jump, self.flow.function(jump)?)));
             let targets = self.targets(condition);
             self.found.conditions.push(KnownCondition {
-                stmt: self.program().statement_at(condition.id.address),
+                stmt,
                 condition: condition.clone(),
                 ends_loop: function.as_ref().is_some_and(|(jump, function)| function.ends_loop(*jump))
                     && targets.is_empty(),

@@ -70,7 +70,7 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
 }
 
 /// How much it says that a condition saves the run; the least says most.
-fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool) {
+fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool) {
     let is_near = one.distance.is_some_and(|distance| distance <= 1);
     let effect = match one.effect {
         Effect::Repairs => 0,
@@ -82,9 +82,12 @@ fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool) {
         Effect::Survives => 3,
     };
     // A loop that ends early leaves out all that comes after: that it saves the run says little, unless it should end.
-    let ends_loop = found.instances.known(&one.instance).is_some_and(|known| known.ends_loop);
+    let known = found.instances.known(&one.instance);
+    let ends_loop = known.is_some_and(|known| known.ends_loop);
+    // Nobody can look at what has no place in the source.
+    let is_nowhere = known.is_none_or(|known| known.stmt.is_none());
     let should_end = matches!(kind, FailureKind::Hang { .. }) || effect == 0 && one.effect == Effect::Skips;
-    (effect, ends_loop && !should_end)
+    (effect, is_nowhere, ends_loop && !should_end)
 }
 
 /// Goes from a condition to the one whose outcome it was decided by, and so on.

@@ -198,13 +198,29 @@ pub(super) fn value_text(value: &TypedValue) -> String {
         // A function, with its name.
         Some((_, rest)) if rest.starts_with('<') => rest,
         _ if bare == "0x0" => "NULL",
-        // The zeros after a text in an array.
-        _ if bare.starts_with('"') => {
-            bare.split_once("\", '\\000'").map_or(bare, |(text, _)| bare.get(..=text.len()).unwrap_or(bare))
-        }
+        // Of an array the text in it, not what lies behind.
+        _ if bare.starts_with('"') => return shortened(&text_in_array(bare)),
         _ => bare,
     };
     shortened(text)
+}
+
+/// A text in quotes up to its first zero.
+fn text_in_array(quoted: &str) -> String {
+    let mut characters = quoted.char_indices().skip(1);
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' if quoted.get(at..).is_some_and(|rest| rest.starts_with("\\000")) => {
+                return format!("{}\"", quoted.get(..at).unwrap_or_default());
+            }
+            '\\' => {
+                characters.next();
+            }
+            '"' => return quoted.get(..=at).unwrap_or(quoted).to_owned(),
+            _ => {}
+        }
+    }
+    quoted.to_owned()
 }
 
 fn shortened(text: &str) -> String {
@@ -242,6 +258,8 @@ mod tests {
         assert_eq!(told("0x7fff \"a b\""), "\"a b\"");
         assert_eq!(told("0x0"), "NULL");
         assert_eq!(told("\"3\\n\", '\\000' <repeats 29 times>"), "\"3\\n\"");
+        assert_eq!(told("\"no\\000\\000rv\\367\""), "\"no\"");
+        assert_eq!(told("\"a\\\\000\\\"b\", '\\000' <repeats 9 times>"), "\"a\\\\000\\\"b\"");
         assert_eq!(told("{x = 1}"), "{x = 1}");
         assert_eq!(told(&"x".repeat(100)).chars().count(), LONGEST_VALUE);
     }
