@@ -121,6 +121,18 @@ pub struct ExplainArguments {
     #[arg(long, value_enum, default_value = "prior")]
     pub order: OrderArgument,
 
+    /// Whose conditions are tried: those of the program's own code, or all
+    #[arg(long, value_enum, default_value = "own")]
+    pub scope: ScopeArgument,
+
+    /// An input with which the program passes: conditions that have to do with what makes the
+    /// difference to it are tried, and told to be read, before others
+    ///
+    /// It stands for standard input, or, where the program has none, for the one file that
+    /// its arguments name.
+    #[arg(long, verbatim_doc_comment, value_name = "FILE")]
+    pub passing_input: Option<PathBuf>,
+
     /// How many instructions all trials together may take; K, M and G stand for thousands, millions, billions
     #[arg(long, value_name = "N", value_parser = count, default_value = "10G")]
     pub budget: u64,
@@ -140,6 +152,15 @@ pub struct ExplainArguments {
     pub view: ViewArguments,
     #[command(flatten)]
     pub case: CaseArguments,
+}
+
+/// Whose conditions are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScopeArgument {
+    /// Those of the program's own code, as --trust and --suspect say
+    Own,
+    /// Those of libraries as well
+    All,
 }
 
 /// In which order conditions are tried.

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, anyhow};
 use linux::fs::Stream;
 use locate::criterion::asked_of;
 use locate::explain::Explanation;
+use locate::inducing::Inducing;
+use locate::minimize::{self, Compared, Minimizer};
 use locate::switching::{Judge, Meter, Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::Assertions;
@@ -14,7 +17,7 @@ use replay::{Code, Flow, Heap};
 use report::{ExplainReport, Explained, envelope};
 use serde_json::json;
 
-use crate::args::{ExplainArguments, Format, OrderArgument};
+use crate::args::{ExplainArguments, Format, OrderArgument, ScopeArgument};
 use crate::asking::{self, RecordedCase};
 use crate::compile;
 use crate::exit_code::{self, Failure};
@@ -25,9 +28,14 @@ use crate::view::{short_path, tell_warnings_about};
 
 /// So much of what a program printed is shown when it did not fail.
 const MOST_SHOWN: usize = 400;
+/// So many runs are made to find what makes the difference to a passing input.
+const NARROWING: u64 = 2_000;
 
 pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
     understand_command(&mut arguments)?;
+    if arguments.scope == ScopeArgument::All {
+        arguments.view.suspect.push("*".to_owned());
+    }
     let arguments = &arguments;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
     let mut verdict = recorded.judge()?;
@@ -42,10 +50,12 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         }
     }
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
-    let explanation = search(arguments, &mut recorded, &failure);
+    let inducing = inducing(arguments, &mut recorded)?;
+    let explanation = search(arguments, &mut recorded, &failure, inducing.as_ref());
     let report = ExplainReport::new(&Explained {
         explanation: &explanation,
         failure: &failure,
+        inducing: inducing.as_ref(),
         command: command_of(&recorded),
         program: &recorded.program,
         shorten: &short_path,
@@ -71,7 +81,7 @@ fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
     let command = &mut case.guest.command;
     match sources.iter().find(|name| !compile::is_source(name)) {
         None if sources.is_empty() && command.is_empty() => {
-            Err(usage(anyhow::anyhow!("say which program failed: whydunit explain -- PROGRAM [ARGS]...")))
+            Err(usage(anyhow!("say which program failed: whydunit explain -- PROGRAM [ARGS]...")))
         }
         None if sources.is_empty() => Ok(()),
         None => {
@@ -86,14 +96,57 @@ fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
         }
         Some(other) => {
             let name = other.to_string_lossy();
-            Err(usage(anyhow::anyhow!(
-                "{name} is no C or C++ file; the program and its arguments come after --"
-            )))
+            Err(usage(anyhow!("{name} is no C or C++ file; the program and its arguments come after --")))
         }
     }
 }
 
-fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &Failed) -> Explanation {
+/// What of the input makes the difference to the one with which the program passes: as little as runs can tell, where the oracle
+/// can judge other inputs, too.
+fn inducing(arguments: &ExplainArguments, recorded: &mut RecordedCase) -> Result<Option<Inducing>, Failure> {
+    let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
+    let Some(path) = &arguments.passing_input else { return Ok(None) };
+    let passing = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()));
+    let passing = passing.map_err(usage)?;
+    let view = recorded.view();
+    if let Ok(minimizer) = Minimizer::new(&recorded.case, &view) {
+        let stop = || false;
+        let limits =
+            minimize::Options { threads: jobs(arguments), budget: NARROWING, stop: &stop, watch: &|_| {} };
+        match minimizer.compare(&passing, &limits) {
+            Compared::Different(found, _) => {
+                let given = found.spans.iter().map(|span| span.given.clone()).collect::<Option<Vec<_>>>();
+                if let Some(ranges) = given.filter(|ranges| !ranges.is_empty()) {
+                    return Ok(Some(Inducing { part: found.part, ranges }));
+                }
+            }
+            Compared::DoesNotPass(_) => {
+                let name = path.display();
+                return Err(usage(anyhow!("with {name} the program fails as well, or it cannot be judged")));
+            }
+            Compared::NoPart | Compared::CutShort => {}
+        }
+    }
+    let found = Inducing::of(&recorded.case, &mut recorded.recording, &passing);
+    found.map(Some).ok_or_else(|| {
+        usage(anyhow!(
+            "it is not known what {} stands for: the program has no standard input, and not one file",
+            path.display()
+        ))
+    })
+}
+
+fn jobs(arguments: &ExplainArguments) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.jobs.unwrap_or(cores).max(1)
+}
+
+fn search(
+    arguments: &ExplainArguments,
+    recorded: &mut RecordedCase,
+    failure: &Failed,
+    inducing: Option<&Inducing>,
+) -> Explanation {
     interrupt::catch();
     let end = arguments.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let is_over = move || interrupt::is_interrupted() || end.is_some_and(|end| Instant::now() >= end);
@@ -104,7 +157,7 @@ fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &F
     let mut code = Code::new(program, scope.clone());
     let flow = Flow::new(program);
     let asked = asked_of(failure, recording, &mut code);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let seeds = inducing.and_then(|inducing| inducing.seeds(recording)).unwrap_or_default();
     let options = Options {
         order: match arguments.order {
             OrderArgument::Prior => Order::Prior,
@@ -112,14 +165,22 @@ fn search(arguments: &ExplainArguments, recorded: &mut RecordedCase, failure: &F
         },
         budget: arguments.budget,
         parks: true,
-        threads: arguments.jobs.unwrap_or(cores).max(1),
+        threads: jobs(arguments),
     };
     // They were understood when the run was judged.
     let assertions = Assertions::of(case).unwrap_or_default();
     let judge = Judge { case, assertions: &assertions, view: &view };
     let question = &asked.question;
-    let mut search =
-        Search { recording, code: &mut code, flow: &flow, scope, judge: &judge, failure, question };
+    let mut search = Search {
+        recording,
+        code: &mut code,
+        flow: &flow,
+        scope,
+        judge: &judge,
+        failure,
+        question,
+        inducing: &seeds,
+    };
     let explanation = locate::explain::explain(&mut search, &asked, &options, &meter);
     drop(progress);
     explanation
@@ -153,7 +214,7 @@ fn did_not_fail(recorded: &RecordedCase, verdict: &Verdict) -> Result<u8, Failur
         _ => format!("the program did not fail; it printed \"{}\"", shown.escape_debug()),
     };
     let hint = "what it should have done is told by --expect-stdout and its kin, see whydunit explain --help";
-    Err(Failure::new(exit_code::NO_FAILURE, anyhow::anyhow!("{message}; {hint}")))
+    Err(Failure::new(exit_code::NO_FAILURE, anyhow!("{message}; {hint}")))
 }
 
 /// The command line as it was typed, more or less.

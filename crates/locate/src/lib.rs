@@ -5,6 +5,7 @@
 
 pub mod criterion;
 pub mod explain;
+pub mod inducing;
 pub mod instances;
 pub mod minimize;
 pub mod switching;

@@ -2,6 +2,7 @@
 
 use linux::Exit;
 use locate::explain::{Cause, Explanation, Unset};
+use locate::inducing::Inducing;
 use locate::switching::{Change, Critical, Effect, Statistics};
 use program::{Program, Stmt};
 use replay::failure::{Failure, FailureKind};
@@ -36,6 +37,19 @@ pub struct ExplainReport {
     /// Without a cause: the statements that computed what is wrong, the nearest first.
     pub computed: Vec<LineReport>,
     pub search: SearchReport,
+    /// What of the input makes the difference to one with which the program passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<InducingReport>,
+}
+
+/// Bytes of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InducingReport {
+    /// `stdin`, or the path of a file.
+    pub part: String,
+    pub bytes: u64,
+    /// From the first to the last of each piece, from 0.
+    pub ranges: Vec<(u64, u64)>,
 }
 
 /// A condition that should perhaps have gone the other way.
@@ -61,9 +75,22 @@ pub struct CauseReport {
     pub before: Vec<StepReport>,
     /// What to read, the nearest first.
     pub reading: Vec<LineReport>,
+    pub slices: SizesReport,
     /// The how manieth trial found it, and how many dependences it is from the failure.
     pub trial: usize,
     pub distance: Option<u32>,
+}
+
+/// How many statements the slices around a condition have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SizesReport {
+    /// What it came from and what came of it.
+    pub both_ways: usize,
+    /// What lies on a way from what makes the input fail, and what of that is around the condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chop: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chop_both_ways: Option<usize>,
 }
 
 /// A use of something that nobody had given a value.
@@ -100,6 +127,8 @@ pub struct LineReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchReport {
     pub candidates: u64,
+    /// Of them, those on a way from what makes the input fail.
+    pub on_the_way: u64,
     pub tried: u64,
     pub parked_for_good: u64,
     pub woken: u64,
@@ -119,6 +148,7 @@ pub struct SearchReport {
 pub struct Explained<'a> {
     pub explanation: &'a Explanation,
     pub failure: &'a Failure,
+    pub inducing: Option<&'a Inducing>,
     pub command: String,
     pub program: &'a Program,
     pub shorten: Shorten<'a>,
@@ -139,6 +169,15 @@ impl ExplainReport {
             left_out: explanation.left_out,
             computed: from.lines(&explanation.computed),
             search: SearchReport::new(&explanation.statistics),
+            difference: from.inducing.map(|inducing| InducingReport {
+                part: (from.shorten)(&inducing.part.to_string()),
+                bytes: inducing.bytes(),
+                ranges: inducing
+                    .ranges
+                    .iter()
+                    .map(|range| (range.start, range.end.saturating_sub(1)))
+                    .collect(),
+            }),
         }
     }
 }
@@ -193,6 +232,11 @@ impl Explained<'_> {
             path: cause.path.iter().map(|told| step(told, self.shorten)).collect(),
             before: cause.from.iter().map(|told| step(told, self.shorten)).collect(),
             reading: self.lines(&cause.reading),
+            slices: SizesReport {
+                both_ways: cause.sizes.both_ways,
+                chop: cause.sizes.chop,
+                chop_both_ways: cause.sizes.chop_both_ways,
+            },
             trial: cause.critical.trial,
             distance: cause.critical.distance,
         }
@@ -234,6 +278,7 @@ impl SearchReport {
     fn new(statistics: &Statistics) -> SearchReport {
         let Statistics {
             candidates,
+            on_the_way,
             tried,
             parked_for_good,
             woken,
@@ -249,6 +294,7 @@ impl SearchReport {
         } = *statistics;
         SearchReport {
             candidates,
+            on_the_way,
             tried,
             parked_for_good,
             woken,

@@ -211,6 +211,12 @@ impl Page {
             "{} ended as the failing run without being run on, {} gave up by budget · {} instructions in all",
             search.parked_for_good, search.cut_short, search.instructions
         ));
+        if let Some(difference) = &report.difference {
+            parts.push(format!(
+                "the input differs from the passing one in {} bytes of {}; {} decisions lie on a way from there to the failure",
+                difference.bytes, plain(&difference.part), search.on_the_way
+            ));
+        }
         if search.unverified > 0 {
             parts.push(format!(
                 "{} more decisions of conditions that are told of passed, and were not run again",

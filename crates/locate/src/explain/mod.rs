@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use program::{ConditionKind, Stmt, conditions::Exit};
 use replay::failure::{AbortKind, FailureKind};
 use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
-use replay::{Bounds, Follow, Question, Seed, SeedKind, Unseen};
+use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Unseen};
 
 use crate::instances::{Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Meter, Options, Search, Statistics};
@@ -61,6 +61,17 @@ pub struct Cause {
     pub from: Vec<Told>,
     /// What to read, the nearest first, with how far it is.
     pub reading: Vec<(Stmt, u32)>,
+    pub sizes: Sizes,
+}
+
+/// How many statements slices around a decision have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// What it came from and what came of it.
+    pub both_ways: usize,
+    /// What lies on a way from what makes the input fail to the failure, and what of that is around the decision.
+    pub chop: Option<usize>,
+    pub chop_both_ways: Option<usize>,
 }
 
 /// Finds out why a run failed.
@@ -75,7 +86,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     let mut causes = Vec::new();
     for chain in ranked {
         if causes.len() < MOST_CAUSES && search.holds_afresh(&chain.head) {
-            causes.push(cause(search, &found.instances, &story, chain));
+            causes.push(cause(search, &found, &story, chain));
         }
     }
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
@@ -140,12 +151,13 @@ fn step_of(story: &Story, number: usize) -> Option<&Told> {
 
 fn cause(
     search: &mut Search<'_, '_>,
-    instances: &Instances,
+    found: &Found,
     failure: &Story,
     rank::Chain { head: critical, steps, before }: rank::Chain,
 ) -> Cause {
+    let instances = &found.instances;
     let decided = decided(search, instances, &critical);
-    let reading = reading(search, &critical, &before, failure);
+    let (reading, sizes) = reading(search, &critical, &before, failure, found.chop.as_ref());
     let from = from(&before);
     let steps = steps.into_iter().map(|step| {
         let decided = self::decided(search, instances, &step);
@@ -162,6 +174,7 @@ fn cause(
         steps,
         from,
         reading,
+        sizes,
     }
 }
 
@@ -231,15 +244,24 @@ fn made_from(step: &Told) -> Vec<usize> {
     all.into_iter().map(|(_, number)| number).collect()
 }
 
-/// The statements around a decision that have to do with the failure, the nearest first.
+/// The statements around a decision that have to do with the failure, the nearest first; where it is known what of the input makes
+/// the run fail, those before the others that lie on a way from there.
 fn reading(
     search: &mut Search<'_, '_>,
     critical: &Critical,
     before: &Story,
     failure: &Story,
-) -> Vec<(Stmt, u32)> {
+    chop: Option<&Slice>,
+) -> (Vec<(Stmt, u32)>, Sizes) {
     let seed = Seed { time: critical.instance.time, kind: SeedKind::Decision };
     let after = search.recording.forward_slice(search.code, &[seed], Follow::Full, &mut Unseen);
+    let around: BTreeSet<&Stmt> = before.slice.statements.keys().chain(after.statements.keys()).collect();
+    let within = |chop: &Slice| around.iter().filter(|stmt| chop.statements.contains_key(**stmt)).count();
+    let sizes = Sizes {
+        both_ways: around.len(),
+        chop: chop.map(|chop| chop.statements.len()),
+        chop_both_ways: chop.map(within),
+    };
     let mut near: BTreeMap<Stmt, u32> = BTreeMap::new();
     let upward = before.slice.statements.iter();
     let downward = after.statements.iter().filter(|(stmt, _)| failure.slice.statements.contains_key(stmt));
@@ -247,7 +269,12 @@ fn reading(
         let known = near.entry(stmt.clone()).or_insert(share.distance);
         *known = share.distance.min(*known);
     }
-    nearest(near.into_iter().collect())
+    let is_on_the_way = |stmt: &Stmt| chop.is_none_or(|chop| chop.statements.contains_key(stmt));
+    let (first, then): (Vec<_>, Vec<_>) = near.into_iter().partition(|(stmt, _)| is_on_the_way(stmt));
+    let mut reading = nearest(first);
+    reading.extend(nearest(then));
+    reading.truncate(MOST_READING);
+    (reading, sizes)
 }
 
 /// What computed the value that is wrong, and after that what decided about it.
@@ -257,7 +284,8 @@ fn computed(search: &mut Search<'_, '_>, question: &Question) -> Vec<(Stmt, u32)
     let mut listed = Vec::new();
     for follow in kinds {
         let slice = search.recording.slice(search.code, question, *follow, &mut Unseen);
-        let near = nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect());
+        let near =
+            nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect());
         listed.extend(near.into_iter().filter(|(stmt, _)| lines.insert((stmt.file.clone(), stmt.line))));
     }
     listed

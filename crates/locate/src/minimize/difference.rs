@@ -68,6 +68,24 @@ pub(super) fn narrow(
     })
 }
 
+/// The bytes of a failing text that a passing one has not, word by word. Where it only lacks something, the byte that
+/// follows.
+pub fn differing(failing: &[u8], passing: &[u8]) -> Vec<Range<u64>> {
+    let (failing, passing) = (Text::given(failing), Text::given(passing));
+    let length = failing.bytes().len();
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for Edit { failing: range, .. } in edits(&passing, &failing, Level::Tokens) {
+        let end = range.end.max(range.start + 1).min(length) as u64;
+        let start = range.start.min(length.saturating_sub(1)) as u64;
+        match ranges.last_mut() {
+            Some(last) if last.end >= start => last.end = last.end.max(end),
+            _ => ranges.push(start..end),
+        }
+    }
+    ranges.retain(|range| !range.is_empty());
+    ranges
+}
+
 /// The nearest input that is known to pass of those that leave out one unit of a part.
 pub(super) fn known_neighbour(trials: &Trials<'_, Input>, failing: &Input) -> Option<(PartName, Text)> {
     /// Each unit takes a look at the whole input.
@@ -174,6 +192,15 @@ fn given(text: &Text, range: &Range<usize>) -> Option<Range<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_differs_from_another_text_is_told_in_bytes() {
+        assert_eq!(differing(b"a bb c\nd\n", b"a xx c\nd\n"), [2..4]);
+        assert_eq!(differing(b"a c\n", b"a bb c\n").len(), 1);
+        assert_eq!(differing(b"same\n", b"same\n"), []);
+        assert_eq!(differing(b"", b"x"), []);
+        assert_eq!(differing(b"x", b""), [0..1]);
+    }
 
     #[test]
     fn all_edits_together_turn_the_one_text_into_the_other() {

@@ -115,6 +115,13 @@ impl Input {
         case
     }
 
+    /// The part that another input stands for: standard input, or the only file where there is none.
+    pub fn main_part(&self) -> Option<&Part> {
+        let mut files = self.parts.iter().filter(|part| matches!(part.name, PartName::File(_)));
+        let stdin = self.parts.iter().find(|part| part.name == PartName::Stdin);
+        stdin.or_else(|| files.next().filter(|_| files.next().is_none()))
+    }
+
     pub fn part(&self, name: &PartName) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == *name)
     }

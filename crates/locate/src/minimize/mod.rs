@@ -14,7 +14,7 @@ mod text;
 mod trials;
 
 pub use ddmin::{Isolated, ddmin, isolate};
-pub use difference::{Difference, Span};
+pub use difference::{Difference, Span, differing};
 pub use input::{Input, Named, Part, PartName};
 pub use judging::MinimizeError;
 pub use search::{Compared, Minimized, Minimizer, Options, Progress};

@@ -107,7 +107,9 @@ impl<'a> Minimizer<'a> {
     /// The smallest difference between the input as it was given and another one, with which the program passes: standard input,
     /// or the only file where there is none.
     pub fn compare(&self, passing: &[u8], options: &Options<'_>) -> Compared {
-        let Some(part) = self.main_part() else { return Compared::NoPart };
+        let Some(part) = self.input.main_part().map(|part| part.name.clone()) else {
+            return Compared::NoPart;
+        };
         self.search(options, |trials| {
             let text = Text::other(passing);
             match trials.outcome(|| self.input.with(&part, text.clone())) {
@@ -120,13 +122,6 @@ impl<'a> Minimizer<'a> {
                 None => Compared::NoPart,
             }
         })
-    }
-
-    fn main_part(&self) -> Option<PartName> {
-        let names = || self.input.parts.iter().map(|part| &part.name);
-        let mut files = names().filter(|name| matches!(name, PartName::File(_)));
-        let stdin = names().find(|name| **name == PartName::Stdin);
-        stdin.or_else(|| files.next().filter(|_| files.next().is_none())).cloned()
     }
 
     fn search<T>(&self, options: &Options<'_>, search: impl FnOnce(&mut Trials<'_, Input>) -> T) -> T {

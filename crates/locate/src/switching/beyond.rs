@@ -175,6 +175,7 @@ impl Search<'_, '_> {
             judge: self.judge,
             failure: &failure,
             question: &question,
+            inducing: self.inducing,
         };
         let after = diverted.run.time();
         let second = search.singles(options, meter, Bounds { after, most: MOST_SECOND });

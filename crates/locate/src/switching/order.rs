@@ -11,7 +11,8 @@ use crate::instances::Instances;
 pub enum Order {
     /// Last executed, first switched.
     Lefs,
-    /// Those first on which the failure depends, the nearest first; then the others, the last first.
+    /// Those first on which the failure depends, the nearest first; then the others, the last first. Where it is known what of
+    /// the input makes the run fail, those before all others that lie on a way from there to the failure.
     #[default]
     Prior,
 }
@@ -34,8 +35,9 @@ impl<'a> Distances<'a> {
         self.found.get(&place).copied()
     }
 
-    /// The places of all decisions before an instant, in the order in which they are to be tried.
-    pub fn order(&self, order: Order, end: Time) -> Vec<usize> {
+    /// The places of all decisions before an instant, in the order in which they are to be tried. Those of `chop` lie on a way from
+    /// what makes the input fail, and come before the others.
+    pub fn order(&self, order: Order, end: Time, chop: &HashMap<usize, u32>) -> Vec<usize> {
         let count = self.instances.list.partition_point(|instance| instance.time <= end);
         let latest = (0..count).rev();
         match order {
@@ -43,7 +45,9 @@ impl<'a> Distances<'a> {
             Order::Prior => {
                 let mut near: Vec<usize> =
                     self.found.keys().copied().filter(|place| *place < count).collect();
-                near.sort_unstable_by_key(|place| (self.of(*place), std::cmp::Reverse(*place)));
+                near.sort_unstable_by_key(|place| {
+                    (!chop.contains_key(place), self.of(*place), std::cmp::Reverse(*place))
+                });
                 near.extend(latest.filter(|place| !self.found.contains_key(place)));
                 near
             }

@@ -8,7 +8,7 @@ use linux::Process;
 use machine::Time;
 use program::Scope;
 use replay::failure::{Failure, FailureKind, Verdict};
-use replay::{Code, Flow, Follow, Question, Recording};
+use replay::{Code, Flow, Follow, Question, Recording, Seed, Slice};
 
 use super::judging::{Judge, Meter, end_of};
 use super::order::{Distances, Order};
@@ -50,6 +50,8 @@ pub struct Found {
     pub emission: Time,
     /// How far decisions are from the failure, by dependence.
     pub distances: HashMap<usize, u32>,
+    /// The failure-inducing chop, where it is known what of the input makes the run fail.
+    pub chop: Option<Slice>,
 }
 
 impl Found {
@@ -79,6 +81,8 @@ pub struct Search<'a, 'p> {
     pub failure: &'a Failure,
     /// What of the failure is asked about.
     pub question: &'a Question,
+    /// What of the input makes the run fail, if that is known.
+    pub inducing: &'a [Seed],
 }
 
 /// Which decisions are tried.
@@ -113,7 +117,12 @@ impl<'a> Search<'a, '_> {
             FailureKind::WrongOutput(_) => distances.emission.unwrap_or(end),
             _ => end,
         };
-        let mut order = distances.order(options.order, emission);
+        let mut on_the_way = Distances::new(&instances);
+        let chop = (!self.inducing.is_empty()).then(|| {
+            let to = std::slice::from_ref(self.question);
+            self.recording.chop(self.code, self.inducing, to, &mut on_the_way)
+        });
+        let mut order = distances.order(options.order, emission, &on_the_way.found);
         order.retain(|place| {
             let instance = instances.list.get(*place).filter(|instance| instance.time > bounds.after);
             instance.and_then(|instance| instances.known(instance)).is_some_and(|known| !known.is_switch())
@@ -121,8 +130,12 @@ impl<'a> Search<'a, '_> {
         order.truncate(bounds.most);
         meter.expects(order.len());
         let distances = distances.found;
-        let left_out = instances.left_out;
-        let statistics = Statistics { candidates: order.len() as u64, left_out, ..Statistics::default() };
+        let statistics = Statistics {
+            candidates: order.len() as u64,
+            on_the_way: order.iter().filter(|place| on_the_way.found.contains_key(place)).count() as u64,
+            left_out: instances.left_out,
+            ..Statistics::default()
+        };
         let mut found = Found {
             instances,
             critical: Vec::new(),
@@ -131,6 +144,7 @@ impl<'a> Search<'a, '_> {
             is_cut_short: false,
             emission,
             distances,
+            chop,
         };
         self.in_batches(&order, &mut found, options, meter);
         found

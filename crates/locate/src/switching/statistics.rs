@@ -6,6 +6,8 @@ use super::trial::{Ending, Trial};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     pub candidates: u64,
+    /// Of them, those that lie on a way from what makes the input fail.
+    pub on_the_way: u64,
     pub tried: u64,
     /// Those that ended as the failing run, as what they did differently was never read.
     pub parked_for_good: u64,

@@ -10,7 +10,7 @@ use locate::switching::{Found, Judge, Meter, Options, Order, Search};
 use program::{Program, Scope};
 use replay::failure::{Failure, Verdict};
 use replay::oracle::{Assertions, examine};
-use replay::{Bytes, Case, Channel, Code, Expectation, Flow, Recording, Stdin};
+use replay::{Bytes, Case, Channel, Code, Expectation, Flow, Recording, Seed, Stdin};
 
 /// A directory of a test's own, removed at the end.
 pub struct Scratch(PathBuf);
@@ -75,6 +75,8 @@ pub struct Failing {
     pub recording: Recording,
     pub program: Program,
     pub failure: Failure,
+    /// What of the input makes the run fail, if a test says so.
+    pub inducing: Vec<Seed>,
 }
 
 impl Failing {
@@ -86,7 +88,7 @@ impl Failing {
             panic!("the run does not fail: {:?}", recording.last().kernel.output)
         };
         let program = Program::from_memory(&recording.last().machine.memory);
-        Failing { case, recording, program, failure }
+        Failing { case, recording, program, failure, inducing: Vec::new() }
     }
 
     pub fn switch(&mut self, options: &Options) -> Found {
@@ -105,6 +107,7 @@ impl Failing {
             judge: &judge,
             failure: &self.failure,
             question: &question,
+            inducing: &self.inducing,
         }
         .run(options, &Meter::default())
     }
