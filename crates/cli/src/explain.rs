@@ -9,12 +9,13 @@ use locate::switching::{Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::expect_like_reference;
 use replay::{Code, Expectation, Flow, Gauge, Heap};
-use report::{ExplainReport, Explained, envelope};
+use report::{ExplainReport, Explained, Page, envelope};
 use serde_json::json;
 
-use crate::args::{ExplainArguments, Format, OrderArgument};
+use crate::args::{ExplainArguments, OrderArgument, PageFormat};
 use crate::asking::{self, RecordedCase};
 use crate::exit_code::{self, Failure};
+use crate::explain_page;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::streams::tell;
@@ -24,6 +25,7 @@ use crate::view::{short_path, tell_warnings_about};
 const MOST_SHOWN: usize = 400;
 
 pub fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
+    explain_page::check(arguments)?;
     let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
     judge_by_plain_text(&mut recorded)?;
     let mut verdict = recorded.verdict();
@@ -38,24 +40,27 @@ pub fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
     }
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
     let explanation = search(arguments, &mut recorded, &failure);
-    let report = ExplainReport::new(&Explained {
+    let explained = Explained {
         explanation: &explanation,
         failure: &failure,
         command: command_of(&recorded),
         program: &recorded.program,
         shorten: &short_path,
-    });
+    };
+    let report = ExplainReport::new(&explained);
     let conditions = explanation.causes.iter().filter_map(|cause| cause.decided.stmt.as_ref());
     let computed = explanation.computed.iter().map(|(stmt, _)| stmt);
     tell_warnings_about(&recorded.program, &conditions.chain(computed).map(|stmt| &*stmt.file).collect());
     let text = match arguments.format {
-        Format::Text => report.text(asking::paper()),
-        Format::Json => {
+        PageFormat::Text => report.text(asking::paper()),
+        PageFormat::Json => {
             let counts = json!(report.search);
-            envelope("explain", &recorded.case, &Verdict::Failed(failure), vec![json!(report)], counts)
+            let verdict = Verdict::Failed(failure.clone());
+            envelope("explain", &recorded.case, &verdict, vec![json!(report)], counts)
         }
+        PageFormat::Html => report.html(&Page::new(&explained, &explain_page::texts(&recorded, &failure))),
     };
-    asking::print(&text)?;
+    explain_page::write(&text, arguments.output.as_deref())?;
     Ok(if explanation.causes.is_empty() { exit_code::NO_ANSWER } else { exit_code::SUCCESS })
 }
 

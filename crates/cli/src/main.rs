@@ -8,6 +8,7 @@ mod case_arguments;
 mod dump;
 mod exit_code;
 mod explain;
+mod explain_page;
 mod fault_report;
 mod interrupt;
 mod lookup;

@@ -15,7 +15,7 @@ mod reference;
 pub use assertion::{AssertionError, Assertions, Checked, check_assertions};
 pub use command::CommandError;
 pub use judge::judge;
-pub use leavings::status;
+pub use leavings::{contents, status};
 pub use reference::{ReferenceError, expect_like_reference};
 
 use linux::{LoadError, Process};
