@@ -23,49 +23,79 @@ fn source_of(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// The answers for a failing run: the page, which is always the same, and what programs are told.
-fn explain(scratch: &Scratch, options: &[&str], command: &[&str], input: &str) -> (String, Value) {
-    let ask = |format: &[&str]| {
-        let words = [&["explain"], format, options, &["--"], command].concat();
-        let ran = scratch.whydunit_apart(&words, input.as_bytes());
+/// A failing run that is to be explained, in a directory of its own.
+struct Failing {
+    scratch: Scratch,
+    options: Vec<String>,
+    command: Vec<String>,
+    input: &'static str,
+}
+
+impl Failing {
+    fn new(scratch: Scratch, options: &[&str], command: &[&str], input: &'static str) -> Failing {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Failing { scratch, options: owned(options), command: owned(command), input }
+    }
+
+    fn explain(&self, format: &[&str]) -> String {
+        let mut words = vec!["explain"];
+        words.extend(format);
+        words.extend(self.options.iter().map(String::as_str));
+        words.push("--");
+        words.extend(self.command.iter().map(String::as_str));
+        let ran = self.scratch.whydunit_apart(&words, self.input.as_bytes());
         assert!(ran.status <= 1, "{ran:?}");
         ran.stdout
-    };
-    let page = ask(&["--format", "html", "--jobs", "1"]);
-    assert_eq!(page, ask(&["--format", "html", "--jobs", "3"]));
-    (page, serde_json::from_str(&ask(&["--format", "json"])).unwrap())
+    }
+
+    fn page(&self) -> String {
+        self.explain(&["--format", "html"])
+    }
+
+    /// What programs are told.
+    fn answer(&self) -> Value {
+        serde_json::from_str(&self.explain(&["--format", "json"])).unwrap()
+    }
 }
 
-fn triangle(scratch: &Scratch) -> (String, Value) {
+fn triangle(test: &str) -> Failing {
+    let scratch = Scratch::new(&format!("page-triangle-{test}"));
     scratch.compile("triangle", &source_of("triangle"), &["-O0", "-lm"]);
-    explain(scratch, &["--expect-stdout", "9.92"], &["./triangle", "6", "5", "4"], "")
+    Failing::new(scratch, &["--expect-stdout", "9.92"], &["./triangle", "6", "5", "4"], "")
 }
 
-fn records(scratch: &Scratch) -> (String, Value) {
+fn records(test: &str) -> Failing {
+    let scratch = Scratch::new(&format!("page-records-{test}"));
     scratch.compile("records", &source_of("records"), &["-O0", "-w"]);
     let expected = "3 4 7 10 12\nlarge 1\nevens 3, last six 53";
     let input = "3 one\n10 two\n12 three\n7 four\nnone\n4 six\n";
-    explain(scratch, &["--expect-stdout", expected], &["./records"], input)
+    Failing::new(scratch, &["--expect-stdout", expected], &["./records"], input)
 }
 
-fn settings(scratch: &Scratch) -> (String, Value) {
-    scratch.compile("settings", &source_of("settings"), &["-O0", "-w"]);
-    explain(scratch, &[], &["./settings"], "# c\ncolor=red\nname=\nsize=3\n")
+fn crash(test: &str) -> Failing {
+    let scratch = Scratch::new(&format!("page-crash-{test}"));
+    let source = "#include <stdio.h>\nint main(int argc, char **argv)\n{\nconst char *name = NULL;\n\
+                  fputs(\"on the way\\n\", stderr);\nif (argc > 1)\nname = argv[1];\n\
+                  printf(\"%c\\n\", name[0]);\nreturn 0;\n}\n";
+    scratch.compile("crash", source, &["-O0"]);
+    Failing::new(scratch, &[], &["./crash"], "")
 }
 
-fn computed(scratch: &Scratch) -> (String, Value) {
+fn computed(test: &str) -> Failing {
+    let scratch = Scratch::new(&format!("page-computed-{test}"));
     let source = "#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv)\n{\n\
                   int width = atoi(argv[1]), height = atoi(argv[2]);\nint area = width + height;\n\
                   if (argc > 3)\nreturn 2;\nprintf(\"%d\\n\", area);\nreturn 0;\n}\n";
     scratch.compile("computed", source, &["-O0"]);
-    explain(scratch, &["--expect-stdout", "12"], &["./computed", "3", "4"], "")
+    Failing::new(scratch, &["--expect-stdout", "12"], &["./computed", "3", "4"], "")
 }
 
 /// What would be markup if it were not kept from it.
 const MARKUP: &str = "</script></title></style></td><script>document.title='taken'</script><img src=x><b>";
 
 /// A program that does its worst: its source, the name of that, its arguments and its output.
-fn hostile(scratch: &Scratch) -> (String, Value) {
+fn hostile(test: &str) -> Failing {
+    let scratch = Scratch::new(&format!("page-hostile-{test}"));
     let source = format!(
         "#include <stdio.h>\n#include <string.h>\n/* {MARKUP} \u{202e}desrever\u{2066} */\n// caf\u{fffd}\nint main(int argc, char **argv)\n{{\n    \
          const char *text = \"{MARKUP}\";\n    int length = 0; // {MARKUP} {}\n    if (strlen(argv[1]) > 3)\n        length = 1;\n    \
@@ -85,7 +115,7 @@ fn hostile(scratch: &Scratch) -> (String, Value) {
     let mut expected = MARKUP.as_bytes().to_vec();
     expected.extend_from_slice(b"\x1b[31m\xff\xe2\x80\xae 0\n");
     std::fs::write(scratch.path().join("expected"), expected).unwrap();
-    explain(scratch, &["--expect-stdout", "@expected"], &["./hostile", MARKUP], "")
+    Failing::new(scratch, &["--expect-stdout", "@expected"], &["./hostile", MARKUP], "")
 }
 
 /// Runs Chromium with no way to any network, and gives what it wrote to its two streams.
@@ -96,6 +126,7 @@ fn chromium(scratch: &Scratch, options: &[&str], page: &Path) -> (String, String
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
+            "--hide-scrollbars",
             "--disable-dev-shm-usage",
             "--no-first-run",
         ])
@@ -212,9 +243,9 @@ fn pages_tell_the_whole_answer_on_screens_and_phones() {
         return;
     }
     let scratch = Scratch::new("page-light");
-    let answers =
-        [triangle(&scratch), records(&scratch), settings(&scratch), computed(&scratch), hostile(&scratch)];
-    let pages: Vec<&str> = answers.iter().map(|(page, _)| page.as_str()).collect();
+    let failing = [triangle("light"), records("light"), crash("light"), computed("light"), hostile("light")];
+    let pages = failing.each_ref().map(Failing::page);
+    let pages = pages.each_ref().map(String::as_str);
     let (seen, log) = look_at(&scratch, &pages, &[]);
     let complaints: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(complaints.is_empty(), "{complaints:?}");
@@ -225,7 +256,7 @@ fn pages_tell_the_whole_answer_on_screens_and_phones() {
         assert_eq!((&screen["room"], &phone["room"]), (&1280.into(), &360.into()));
     }
     for at in [0, 1, 2, 4] {
-        tells(&seen[at].0, &answers[at].1);
+        tells(&seen[at].0, &failing[at].answer());
         // Two presses of a key come to the second step, and its line is to be seen.
         assert_eq!(seen[at].0["stepped"], "step-2");
         assert_eq!(seen[at].0["stepped_line"], seen[at].0["steps"][1]["leads"]);
@@ -238,6 +269,7 @@ fn pages_tell_the_whole_answer_on_screens_and_phones() {
     let computed: Vec<&Value> =
         seen[3].0["steps"].as_array().unwrap().iter().map(|step| &step["place"]).collect();
     assert_eq!(computed, ["computed.c:9", "computed.c:6", "computed.c:5"]);
+    assert!(text(2).contains("on the way"), "what was printed before the crash");
     assert!(text(3).contains("No single condition explains this"));
     // What others wrote is shown and does nothing.
     let hostile = &seen[4].0;
@@ -257,8 +289,9 @@ fn pages_are_legible_in_the_dark_and_let_nothing_in() {
         return;
     }
     let scratch = Scratch::new("page-dark");
-    let answers = [triangle(&scratch), records(&scratch), computed(&scratch), hostile(&scratch)];
-    let pages: Vec<&str> = answers.iter().map(|(page, _)| page.as_str()).collect();
+    let pages =
+        [triangle("dark"), crash("dark"), computed("dark"), hostile("dark")].map(|failing| failing.page());
+    let pages = pages.each_ref().map(String::as_str);
     let (seen, _) = look_at(&scratch, &pages, &["--blink-settings=preferredColorScheme=0"]);
     for (screen, phone) in &seen {
         assert_eq!((&screen["dark"], &phone["dark"]), (&true.into(), &true.into()));
@@ -276,7 +309,7 @@ fn a_page_can_be_printed() {
         return;
     }
     let scratch = Scratch::new("page-print");
-    let page = scratch.write("page.html", &records(&scratch).0);
+    let page = scratch.write("page.html", &triangle("print").page());
     let paper = scratch.path().join("page.pdf");
     let (_, log) = chromium(&scratch, &[&format!("--print-to-pdf={}", paper.display())], &page);
     let printed = std::fs::read(&paper).unwrap_or_else(|error| panic!("{error}: {log}"));
@@ -285,14 +318,20 @@ fn a_page_can_be_printed() {
 
 #[test]
 fn a_page_is_told_without_sources_as_well() {
-    let scratch = Scratch::new("page-gone");
-    scratch.compile("triangle", &source_of("triangle"), &["-O0", "-lm"]);
-    std::fs::remove_file(scratch.path().join("triangle.c")).unwrap();
-    let (page, _) = explain(&scratch, &["--expect-stdout", "9.92"], &["./triangle", "6", "5", "4"], "");
+    let failing = triangle("gone");
+    std::fs::remove_file(failing.scratch.path().join("triangle.c")).unwrap();
+    let page = failing.page();
     assert!(page.contains("This source could not be read"), "{page}");
     assert!(page.contains("<tr id=\"f1-16\" class=\"is-cause\">"), "{page}");
     assert!(page.contains("href=\"#f1-16\""), "{page}");
     assert_eq!(page.matches("(source not found)").count(), page.matches("<tr id=\"f1-").count());
+}
+
+#[test]
+fn a_page_is_always_the_same() {
+    let failing = triangle("same");
+    let page = failing.explain(&["--format", "html", "--jobs", "1"]);
+    assert_eq!(page, failing.explain(&["--format", "html", "--jobs", "3"]));
 }
 
 #[test]

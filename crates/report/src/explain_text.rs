@@ -8,7 +8,7 @@ use crate::why::{KnownReport, PlaceReport, StepReport};
 /// The column at which what is told begins.
 const INDENT: usize = 8;
 /// So many of the steps are told from which came what a condition compared.
-const MOST_SOURCES: usize = 5;
+pub(crate) const MOST_SOURCES: usize = 5;
 pub(crate) const CUT_SHORT: &str = "cut short: more time or a larger --budget may find more";
 
 impl ExplainReport {

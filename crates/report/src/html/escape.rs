@@ -41,6 +41,7 @@ impl Html {
             left = self.characters(chunk.valid(), left);
             for byte in chunk.invalid() {
                 if left == 0 {
+                    self.page.push('…');
                     return self;
                 }
                 self.written_out(&format!("\\x{byte:02x}"));
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn a_long_text_is_cut() {
         assert_eq!(bytes(b"abcdef", 4), "abcd…");
-        assert_eq!(bytes(b"ab\xff\xff\xffcd", 4), "ab[\\xff][\\xff]");
+        assert_eq!(bytes(b"ab\xff\xff\xffcd", 4), "ab[\\xff][\\xff]…");
         assert_eq!(bytes(b"abcd", 4), "abcd");
         assert_eq!(text(&"x".repeat(1 << 20)).chars().count(), LONGEST_TEXT + 1);
     }

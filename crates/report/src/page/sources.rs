@@ -6,6 +6,7 @@ use locate::explain::{Cause, Explanation};
 use program::{Program, Span, Stmt, Warning};
 
 use crate::explain::Explained;
+use crate::explain_text::MOST_SOURCES;
 
 /// A function of so many lines is shown whole if the failure came about in it; of others the lines near what is told.
 const WHOLE_FUNCTION: u32 = 60;
@@ -73,11 +74,12 @@ fn told(explanation: &Explanation) -> Vec<(&Stmt, bool)> {
     let cause = first.and_then(|cause| cause.decided.stmt.as_ref());
     let path = first.map(path).unwrap_or_default();
     let before = first.map_or(&[][..], |cause| &cause.before.steps);
-    let before = before.iter().filter(|step| !step.made.is_empty()).filter_map(|step| step.stmt.as_ref());
+    let before = before.iter().filter(|step| !step.made.is_empty()).take(MOST_SOURCES);
+    let before = before.filter_map(|step| step.stmt.as_ref());
     let central = cause.into_iter().chain(path).chain(computed.iter().map(|(stmt, _)| stmt));
     let dependents = causes.iter().flat_map(|cause| &cause.steps).filter_map(|(_, step)| step.stmt.as_ref());
     let others = causes.iter().filter_map(|cause| cause.decided.stmt.as_ref());
-    let reading = causes.iter().flat_map(|cause| &cause.reading).map(|(stmt, _)| stmt);
+    let reading = first.map_or(&[][..], |cause| &cause.reading).iter().map(|(stmt, _)| stmt);
     let marginal = before.chain(others).chain(dependents).chain(reading);
     central.map(|stmt| (stmt, true)).chain(marginal.map(|stmt| (stmt, false))).collect()
 }
