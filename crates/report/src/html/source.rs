@@ -7,6 +7,8 @@ use crate::page::{Page, SourceLine, SourceReport};
 
 /// A longer line is cut.
 const LONGEST_LINE: usize = 400;
+/// Values behind a line are to be taken in at a glance; the step tells them whole.
+const LONGEST_VALUE: usize = 64;
 
 pub(super) fn panels(html: &mut Html, page: &Page, marks: &Marks) {
     if page.sources.is_empty() {
@@ -100,6 +102,6 @@ fn behind(html: &mut Html, mark: &Mark) {
     }
     let told = mark.steps.iter().chain(&mark.compared).map(|(_, what)| what.as_str());
     for what in told.filter(|what| !what.is_empty()) {
-        html.raw("<span class=\"value\">").text_within(what, LONGEST_LINE / 4).raw("</span>");
+        html.raw("<span class=\"value\">").text_within(what, LONGEST_VALUE).raw("</span>");
     }
 }

@@ -117,7 +117,7 @@ fn values(html: &mut Html, step: &StepReport, number: usize, marks: &Marks) {
         html.raw("<p class=\"with\">").text(&origins).raw("</p>\n");
     }
     if let Some(repeats) = step.repeats.as_ref().filter(|repeats| repeats.times > 1) {
-        html.raw("<p class=\"with\">as it was the last of ").number(repeats.times).raw(" times</p>\n");
+        html.raw("<p class=\"with\">at the last of ").number(repeats.times).raw(" times</p>\n");
     }
 }
 
