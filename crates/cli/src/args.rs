@@ -145,9 +145,13 @@ pub struct ExplainArguments {
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 
-    /// How the answer is written: for people, or for programs
+    /// How the answer is written: for people, for programs, or as a page for a browser
     #[arg(long, value_enum, default_value = "text")]
-    pub format: Format,
+    pub format: PageFormat,
+
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     #[command(flatten)]
     pub view: ViewArguments,
     #[command(flatten)]
@@ -276,6 +280,14 @@ pub enum SliceKind {
 pub enum Format {
     Text,
     Json,
+}
+
+/// How an answer is written that has a page, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    Text,
+    Json,
+    Html,
 }
 
 #[derive(Debug, Args)]

@@ -14,13 +14,14 @@ use locate::switching::{Judge, Meter, Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::Assertions;
 use replay::{Code, Flow, Heap};
-use report::{ExplainReport, Explained, envelope};
+use report::{ExplainReport, Explained, Page, envelope};
 use serde_json::json;
 
-use crate::args::{ExplainArguments, Format, OrderArgument, ScopeArgument};
+use crate::args::{ExplainArguments, OrderArgument, PageFormat, ScopeArgument};
 use crate::asking::{self, RecordedCase};
 use crate::compile;
 use crate::exit_code::{self, Failure};
+use crate::explain_page;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::streams::tell;
@@ -32,6 +33,7 @@ const MOST_SHOWN: usize = 400;
 const NARROWING: u64 = 2_000;
 
 pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
+    explain_page::check(&arguments)?;
     understand_command(&mut arguments)?;
     if arguments.scope == ScopeArgument::All {
         arguments.view.suspect.push("*".to_owned());
@@ -52,25 +54,28 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
     let inducing = inducing(arguments, &mut recorded)?;
     let explanation = search(arguments, &mut recorded, &failure, inducing.as_ref());
-    let report = ExplainReport::new(&Explained {
+    let explained = Explained {
         explanation: &explanation,
         failure: &failure,
         inducing: inducing.as_ref(),
         command: command_of(&recorded),
         program: &recorded.program,
         shorten: &short_path,
-    });
+    };
+    let report = ExplainReport::new(&explained);
     let conditions = explanation.causes.iter().filter_map(|cause| cause.decided.stmt.as_ref());
     let computed = explanation.computed.iter().map(|(stmt, _)| stmt);
     tell_warnings_about(&recorded.program, &conditions.chain(computed).map(|stmt| &*stmt.file).collect());
     let text = match arguments.format {
-        Format::Text => report.text(asking::paper()),
-        Format::Json => {
+        PageFormat::Text => report.text(asking::paper()),
+        PageFormat::Json => {
             let counts = json!(report.search);
-            envelope("explain", &recorded.case, &Verdict::Failed(failure), vec![json!(report)], counts)
+            let verdict = Verdict::Failed(failure.clone());
+            envelope("explain", &recorded.case, &verdict, vec![json!(report)], counts)
         }
+        PageFormat::Html => report.html(&Page::new(&explained, &explain_page::texts(&recorded, &failure))),
     };
-    asking::print(&text)?;
+    explain_page::write(&text, arguments.output.as_deref())?;
     Ok(if explanation.causes.is_empty() { exit_code::NO_ANSWER } else { exit_code::SUCCESS })
 }
 

@@ -9,6 +9,7 @@ mod compile;
 mod dump;
 mod exit_code;
 mod explain;
+mod explain_page;
 mod fault_report;
 mod interrupt;
 mod lookup;

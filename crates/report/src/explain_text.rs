@@ -7,6 +7,7 @@ use crate::why::{KnownReport, PlaceReport, StepReport};
 
 /// The column at which what is told begins.
 const INDENT: usize = 8;
+pub(crate) const CUT_SHORT: &str = "cut short: more time or a larger --budget may find more";
 
 impl ExplainReport {
     pub fn text(&self, paper: Paper) -> String {
@@ -86,34 +87,13 @@ impl Page {
         let condition = &cause.condition;
         let mut lines =
             vec![self.at(condition.place.as_ref(), condition.text.as_deref().unwrap_or("a condition"))];
-        let which = match (condition.number, condition.total) {
-            (_, 0 | 1) => String::new(),
-            (number, total) => format!(" (decision {number} of {total})"),
-        };
-        lines.push(format!("{}{which};", took(condition)));
-        let likely = match cause.effect {
-            _ if is_certain => "",
-            "repairs" => "most likely this, or what it compared, is wrong: ",
-            _ => "perhaps this, or what it compared, is wrong: ",
-        };
+        lines.push(format!("{}{};", took(condition), which(condition)));
         if let Some(second) = &cause.second {
             lines.push(self.at(second.place.as_ref(), second.text.as_deref().unwrap_or("a condition")));
             lines.push(format!("{} then;", took(second)));
-            lines.push(format!("when both go the other way, and only then, the run {}", cause.otherwise));
-        } else {
-            lines.push(format!("{likely}when it {}, the run {}", cause.changed, cause.otherwise));
         }
-        let mut places: Vec<String> = Vec::new();
-        for place in cause.steps.iter().filter_map(|step| step.place.as_ref()).map(spot) {
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        }
-        if !places.is_empty() {
-            let verb = if places.len() == 1 { "goes" } else { "go" };
-            let all = listed(&places);
-            lines.push(format!("so it is when {all} {verb} the other way, decided by its outcome"));
-        }
+        lines.push(what_if(cause, is_certain));
+        lines.extend(dependents(cause));
         self.section("CAUSE", &lines);
     }
 
@@ -165,23 +145,7 @@ impl Page {
     }
 
     fn nothing(&mut self, report: &ExplainReport) {
-        let tried = report.search.tried;
-        let mut lines = match (report.is_cut_short, tried) {
-            (_, 0) => {
-                vec!["no condition of the program's own code was decided before the failure".to_owned()]
-            }
-            (true, _) => {
-                vec![format!("not found: {tried} of {} decisions were tried", report.search.candidates)]
-            }
-            (false, _) => vec![
-                format!("no condition explains this: each of the {tried} decisions was tried the other way,"),
-                match besides(&report.search) {
-                    tried if tried.is_empty() => "and none of that saves the run.".to_owned(),
-                    tried => format!("besides {tried}: none of that saves the run."),
-                },
-                "So the wrong value is most likely computed, not selected.".to_owned(),
-            ],
-        };
+        let mut lines = nothing_found(report);
         if !report.computed.is_empty() {
             lines.push("What computed it, the nearest first, then what decided about it:".to_owned());
         }
@@ -196,14 +160,7 @@ impl Page {
 
     fn evidence(&mut self, report: &ExplainReport) {
         let search = &report.search;
-        let mut parts = Vec::new();
-        match report.causes.first() {
-            Some(cause) => parts.push(format!(
-                "trial {} of {} · found again in a run of its own from the start",
-                cause.trial, search.candidates
-            )),
-            None => parts.push(format!("{} of {} decisions tried", search.tried, search.candidates)),
-        }
+        let mut parts = vec![found_by(report)];
         if search.cases + search.wholes + search.pairs > 0 {
             parts.push(format!("besides, because no single decision helped: {}", besides(search)));
         }
@@ -227,7 +184,7 @@ impl Page {
             parts.push(format!("{} earlier decisions were not looked at", search.left_out));
         }
         if report.is_cut_short {
-            parts.push("cut short: more time or a larger --budget may find more".to_owned());
+            parts.push(CUT_SHORT.to_owned());
         }
         self.text.push_str(&self.paper.paint(Colour::Headline, "EVIDENCE"));
         self.text.push('\n');
@@ -237,8 +194,69 @@ impl Page {
     }
 }
 
+/// How sure the report is of its first cause; nothing where it is certain.
+pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'static str> {
+    match cause.effect {
+        _ if is_certain => None,
+        "repairs" => Some("most likely"),
+        _ => Some("perhaps"),
+    }
+}
+
+/// What the run does when a condition goes the other way, and how sure that is.
+pub(crate) fn what_if(cause: &CauseReport, is_certain: bool) -> String {
+    if cause.second.is_some() {
+        return format!("when both go the other way, and only then, the run {}", cause.otherwise);
+    }
+    let likely = likelihood(cause, is_certain);
+    let likely = likely.map(|likely| format!("{likely} this, or what it compared, is wrong: "));
+    format!("{}when it {}, the run {}", likely.unwrap_or_default(), cause.changed, cause.otherwise)
+}
+
+/// Which decision of a condition is meant, where it was decided several times.
+pub(crate) fn which(condition: &ConditionReport) -> String {
+    match (condition.number, condition.total) {
+        (_, 0 | 1) => String::new(),
+        (number, total) => format!(" (decision {number} of {total})"),
+    }
+}
+
+/// The conditions that were decided by the outcome of a cause and save the run as well.
+pub(crate) fn dependents(cause: &CauseReport) -> Option<String> {
+    let mut places: Vec<String> = Vec::new();
+    for place in cause.steps.iter().filter_map(|step| step.place.as_ref()).map(spot) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let verb = if places.len() == 1 { "goes" } else { "go" };
+    let told = || format!("so it is when {} {verb} the other way, decided by its outcome", listed(&places));
+    (!places.is_empty()).then(told)
+}
+
+/// That there is no cause, and what that says.
+pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
+    let tried = report.search.tried;
+    match (report.is_cut_short, tried) {
+        (_, 0) => {
+            vec!["no condition of the program's own code was decided before the failure".to_owned()]
+        }
+        (true, _) => {
+            vec![format!("not found: {tried} of {} decisions were tried", report.search.candidates)]
+        }
+        (false, _) => vec![
+            format!("no condition explains this: each of the {tried} decisions was tried the other way,"),
+            match besides(&report.search) {
+                tried if tried.is_empty() => "and none of that saves the run.".to_owned(),
+                tried => format!("besides {tried}: none of that saves the run."),
+            },
+            "So the wrong value is most likely computed, not selected.".to_owned(),
+        ],
+    }
+}
+
 /// What was tried besides single decisions.
-fn besides(search: &SearchReport) -> String {
+pub(crate) fn besides(search: &SearchReport) -> String {
     let kinds = [
         (search.cases, "other cases of switch statements"),
         (search.wholes, "times all decisions of one condition together"),
@@ -249,11 +267,24 @@ fn besides(search: &SearchReport) -> String {
     listed(&tried)
 }
 
+/// How the cause was found, or how much was tried.
+pub(crate) fn found_by(report: &ExplainReport) -> String {
+    let search = &report.search;
+    match report.causes.first() {
+        Some(cause) => format!(
+            "trial {} of {} · found again in a run of its own from the start",
+            cause.trial,
+            search.tried + search.cases + search.wholes + search.pairs
+        ),
+        None => format!("{} of {} decisions tried", search.tried, search.candidates),
+    }
+}
+
 fn spot(place: &PlaceReport) -> String {
     format!("{}:{}", plain(&place.file), place.line)
 }
 
-fn known(known: &KnownReport) -> String {
+pub(crate) fn known(known: &KnownReport) -> String {
     match &known.value {
         Some(value) => format!("{} = {}", plain(&known.name), plain(value)),
         None => plain(&known.name),
@@ -261,7 +292,7 @@ fn known(known: &KnownReport) -> String {
 }
 
 /// Which way a condition went, and by what.
-fn took(condition: &ConditionReport) -> String {
+pub(crate) fn took(condition: &ConditionReport) -> String {
     let side = match condition.holds {
         Some(true) => "was true",
         Some(false) => "was false",
@@ -274,7 +305,7 @@ fn took(condition: &ConditionReport) -> String {
     }
 }
 
-fn decided(condition: &ConditionReport) -> String {
+pub(crate) fn decided(condition: &ConditionReport) -> String {
     let text = condition.condition.as_deref().unwrap_or("the condition");
     match condition.holds {
         Some(holds) => format!("({}) is {holds}", plain(text)),
@@ -283,7 +314,7 @@ fn decided(condition: &ConditionReport) -> String {
 }
 
 /// What a step did.
-fn did(step: &StepReport) -> String {
+pub(crate) fn did(step: &StepReport) -> String {
     let text = step.text.as_deref().map(plain).unwrap_or_default();
     if let Some(holds) = step.holds {
         return format!("{text} is {holds}");

@@ -345,7 +345,7 @@ fn link(link: &LinkReport, own: usize) -> String {
 }
 
 /// Where the chain ends: `from argument 1 "6" and argument 2 "5"`.
-fn sources(origins: &[OriginReport]) -> String {
+pub(crate) fn sources(origins: &[OriginReport]) -> String {
     let mut told: Vec<(&'static str, Vec<String>)> = Vec::new();
     for (verb, what) in origins.iter().filter_map(source) {
         match told.last_mut() {

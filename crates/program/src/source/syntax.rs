@@ -127,6 +127,24 @@ impl Syntax {
         statements.get(first..last).unwrap_or_default()
     }
 
+    /// The innermost function that a place of the text is in.
+    pub fn function_at(&self, offset: usize) -> Option<Range<usize>> {
+        let mut cursor = self.tree.walk();
+        let mut found = None;
+        loop {
+            let node = cursor.node();
+            if !node.byte_range().contains(&offset) {
+                return found;
+            }
+            if matches!(node.kind(), "function_definition" | "function_item") {
+                found = Some(node.byte_range());
+            }
+            if cursor.goto_first_child_for_byte(offset).is_none() {
+                return found;
+            }
+        }
+    }
+
     /// The innermost `for` whose header holds a place of the text.
     pub fn loop_at(&self, offset: usize) -> Option<&Loop> {
         let loops = &self.pieces.loops;

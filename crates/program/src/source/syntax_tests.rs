@@ -173,10 +173,27 @@ fn hard_text_is_given_up_or_cut_without_harm() {
             if let Some(syntax) = Syntax::new(language, text.as_bytes()) {
                 let _ = syntax.statements(&(10..50));
                 let _ = syntax.loop_at(100);
+                let _ = syntax.function_at(100);
             }
         }
     }
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_function_is_found_from_within() {
+    let text = "int a;\nint f(void)\n{\n  return 1;\n}\nint g() { return 2; }\n";
+    let function = |language, text: &str, what: &str| {
+        let found = Syntax::new(language, text.as_bytes()).unwrap().function_at(text.find(what).unwrap());
+        found.map(|range| text[range].to_owned())
+    };
+    assert_eq!(function(Language::C, text, "1;").as_deref(), Some("int f(void)\n{\n  return 1;\n}"));
+    assert_eq!(function(Language::C, text, "f(void)").as_deref(), Some("int f(void)\n{\n  return 1;\n}"));
+    assert_eq!(function(Language::C, text, "2;").as_deref(), Some("int g() { return 2; }"));
+    assert_eq!(function(Language::C, text, "a;"), None);
+    let inner = "fn outer() { fn inner() { one(); } two(); }";
+    assert_eq!(function(Language::Rust, inner, "one").as_deref(), Some("fn inner() { one(); }"));
+    assert_eq!(function(Language::Rust, inner, "two").as_deref(), Some(inner));
 }
 
 #[test]

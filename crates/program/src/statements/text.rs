@@ -5,14 +5,27 @@ use std::rc::Rc;
 
 use crate::program::Program;
 use crate::source::SourceFile;
-use crate::statements::{Part, Stmt, View};
+use crate::statements::{Part, Span, Stmt, View};
 
 impl Program {
     /// A line of the file that a statement is in, as it is there; `None` without the source, and behind its end.
     pub fn source_line(&self, stmt: &Stmt, line: u32) -> Option<String> {
+        Some(String::from_utf8_lossy(&self.source_bytes(stmt, line)?).into_owned())
+    }
+
+    /// The same in the bytes that it has, which are no text in some encodings.
+    pub fn source_bytes(&self, stmt: &Stmt, line: u32) -> Option<Vec<u8>> {
         let file = self.sources.file(&stmt.file, &stmt.object)?;
-        let bytes = file.content().get(file.line(line)?)?;
-        Some(String::from_utf8_lossy(bytes).into_owned())
+        file.content().get(file.line(line)?).map(<[u8]>::to_vec)
+    }
+
+    /// The first and the last line of the function that a statement is in, as far as the text says; `None` without the
+    /// source, in languages that are not known, and outside of functions.
+    pub fn function_span_of(&self, stmt: &Stmt) -> Option<Span> {
+        let (file, range) = self.find_text(stmt)?;
+        let function = file.syntax()?.function_at(range.start)?;
+        let last = function.end.saturating_sub(1).max(function.start);
+        Some(file.position(function.start).0..=file.position(last).0)
     }
 
     /// The source of a statement and the place of its text; `None` when the source is not there, or too

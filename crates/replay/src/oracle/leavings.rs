@@ -48,7 +48,7 @@ pub fn digest(process: &Process) -> Option<[u8; 32]> {
 }
 
 /// What a channel holds; `None` for a file that cannot be read.
-pub(super) fn contents(case: &Case, process: &Process, channel: &Channel) -> Option<Vec<u8>> {
+pub fn contents(case: &Case, process: &Process, channel: &Channel) -> Option<Vec<u8>> {
     match channel {
         Channel::Stdout => Some(process.kernel.output.contents(Stream::Stdout)),
         Channel::Stderr => Some(process.kernel.output.contents(Stream::Stderr)),

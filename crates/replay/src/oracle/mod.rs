@@ -15,7 +15,7 @@ mod reference;
 pub use assertion::{AssertionError, Assertions, Checked, Watched};
 pub use command::{CommandError, ask};
 pub use judge::judge;
-pub use leavings::{digest, status};
+pub use leavings::{contents, digest, status};
 pub use reference::{ReferenceError, expect_like_reference};
 
 use linux::{LoadError, Process};

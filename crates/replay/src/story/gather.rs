@@ -206,6 +206,24 @@ fn attach_link(told: &mut Told, operands: &mut [(Seen, Operand)], link: Link) {
     add(&mut told.links, link);
 }
 
+/// What a text names that it reads, with the values.
+pub(super) fn read(text: &str, view: &View<'_>) -> Vec<Operand> {
+    let seen: Vec<Seen> = mentions(text).iter().filter_map(|mention| view.see(mention)).collect();
+    let plain = |seen: &&Seen| {
+        seen.mention.is_read
+            && seen.value.place.is_some()
+            && seen.value.truth.is_some()
+            && !view.is_array(&seen.value)
+    };
+    let operand = |seen: &Seen| Operand {
+        known: seen.known(),
+        is_address: seen.mention.is_address,
+        is_parameter: false,
+        from: None,
+    };
+    seen.iter().filter(plain).map(operand).take(MOST_TOLD).collect()
+}
+
 /// What some steps of a knot made, in the state after them.
 pub(super) fn made(steps: &[Step], text: &str, view: &View<'_>) -> Vec<Known> {
     let seen: Vec<Seen> = mentions(text).iter().filter_map(|mention| view.see(mention)).collect();

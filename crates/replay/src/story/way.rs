@@ -82,7 +82,11 @@ impl Recording {
             Made::Register(_) | Made::Memory { .. } | Made::Kernel(_) => Role::Makes,
         };
         let made = if role == Role::Makes { gather::made(&[*step], &words, &view) } else { Vec::new() };
-        Told { stmt, text, time: step.time, made, ..blank(number, step.distance as usize, role) }
+        drop(view);
+        let process = self.at(step.time);
+        let state = State::of(&process.machine);
+        let used = gather::read(&words, &View::new(&state, code));
+        Told { stmt, text, time: step.time, made, used, ..blank(number, step.distance as usize, role) }
     }
 }
 

@@ -1,0 +1,81 @@
+//! The search in numbers.
+
+use crate::explain::{ExplainReport, SearchReport};
+use crate::explain_text::{CUT_SHORT, found_by};
+use crate::html::escape::Html;
+
+pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
+    html.raw("<section id=\"evidence\">\n<h2>Evidence</h2>\n<p>").text(&found_by(report)).raw("</p>\n");
+    if report.is_cut_short {
+        html.raw("<p>").text(CUT_SHORT).raw("</p>\n");
+    }
+    html.raw("<table class=\"numbers\">\n<caption>The search in numbers</caption>\n<tbody>\n");
+    for (what, number) in numbers(&report.search) {
+        html.raw("<tr><th scope=\"row\">")
+            .raw(what)
+            .raw("</th><td>")
+            .text(&grouped(number))
+            .raw("</td></tr>\n");
+    }
+    html.raw("</tbody>\n</table>\n</section>\n");
+}
+
+fn numbers(search: &SearchReport) -> Vec<(&'static str, u64)> {
+    let SearchReport {
+        candidates,
+        tried,
+        parked_for_good,
+        woken,
+        wrong_output,
+        cut_short,
+        left_out,
+        unverified,
+        instructions,
+        first,
+        on_the_way,
+        cases,
+        wholes,
+        pairs,
+    } = *search;
+    let always = [("decisions before the failure", candidates), ("tried the other way", tried)];
+    let sometimes = [
+        ("on a way from what the passing input has otherwise", on_the_way),
+        ("trial that saved the run first", first.unwrap_or(0)),
+        ("other cases of switch statements", cases),
+        ("times all decisions of one condition together", wholes),
+        ("pairs of decisions", pairs),
+        ("ended as the failing run, without being run on", parked_for_good),
+        ("set aside, and run on later", woken),
+        ("given up because of what they printed", wrong_output),
+        ("given up by budget", cut_short),
+        ("earlier decisions, not looked at", left_out),
+        ("passed, and were not run again", unverified),
+    ];
+    let last = [("instructions of all trials", instructions)];
+    always.into_iter().chain(sometimes.into_iter().filter(|(_, number)| *number > 0)).chain(last).collect()
+}
+
+/// Digits in groups of three, which narrow spaces keep together.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stand_in_groups() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
+    }
+}
