@@ -33,6 +33,17 @@ struct Case {
     leads: bool,
     /// The answer has all faulty lines somewhere.
     names_fault: bool,
+    /// What way from the first condition to the failure is told.
+    path: Way,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    None,
+    /// Each step comes after the one before, and all of them after the condition.
+    Forward,
+    Confused,
 }
 
 fn main() {
@@ -111,6 +122,19 @@ fn judge(case: &Case, finding: &Value) {
         case.names_fault,
         "whether the fault is named: lines {named:?}"
     );
+    assert_eq!(causes.first().map_or(Way::None, way), case.path, "what way is told");
+}
+
+fn way(cause: &Value) -> Way {
+    let steps = cause["path"].as_array().unwrap();
+    if steps.is_empty() {
+        return Way::None;
+    }
+    let times = [&cause["condition"]].into_iter().chain(steps).map(|step| step["time"].as_u64().unwrap());
+    match times.is_sorted() {
+        true => Way::Forward,
+        false => Way::Confused,
+    }
 }
 
 /// The lines of all places in an answer.
