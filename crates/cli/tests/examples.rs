@@ -154,7 +154,8 @@ fn lines(answer: &Value, found: &mut BTreeSet<u64>) {
 fn steady(case: &Case, text: &str) -> String {
     let hangs = case.options.iter().any(|option| option == "--hang-after");
     let mut is_evidence = false;
-    let lines = normalised(text).lines().map(|line| {
+    let text = normalised(text);
+    let lines = text.lines().map(|line| {
         is_evidence |= line == "EVIDENCE";
         match is_evidence || hangs && line.contains("(decision ") {
             true => without_numbers(line) + "\n",
