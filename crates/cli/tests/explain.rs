@@ -5,7 +5,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{Ran, Scratch};
+use common::{Ran, Scratch, normalised};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}/{name}.c"))
@@ -20,25 +20,6 @@ fn compile(scratch: &Scratch, source: &Path) -> String {
     let stem = source.file_stem().unwrap().to_str().unwrap();
     scratch.compile(stem, &std::fs::read_to_string(source).unwrap(), &["-O0", "-w", "-lm"]);
     format!("./{stem}")
-}
-
-/// Addresses depend on the host's libraries, and how long a run is on its environment.
-fn normalised(text: &str) -> String {
-    let words = text.split_inclusive([' ', '\n', ',', ';']);
-    let word = |word: &str| match word.find("0x") {
-        Some(at) => {
-            format!("{}0x…{}", &word[..at], word.trim_start_matches(|one: char| !one.is_whitespace()))
-        }
-        None => word.to_owned(),
-    };
-    let text: String = words.map(word).collect();
-    let lines = text.lines().map(|line| match line.split_once(" instructions in all") {
-        Some((before, _)) => {
-            format!("{}… instructions in all", before.trim_end_matches(|one: char| one.is_ascii_digit()))
-        }
-        None => line.to_owned(),
-    });
-    lines.map(|line| line + "\n").collect()
 }
 
 fn golden(name: &str, text: &str) {

@@ -48,6 +48,22 @@ impl Scratch {
         self.0.join(name)
     }
 
+    /// Compiles a C, C++ or Rust source that is here already; the name of the program.
+    pub fn build(&self, source: &str, options: &[String]) -> String {
+        let (name, language) = source.rsplit_once('.').unwrap();
+        let (compiler, own): (_, &[&str]) = match language {
+            "c" => ("gcc", &[]),
+            "cpp" => ("g++", &[]),
+            "rs" => ("rustc", &["--edition", "2024"]),
+            _ => panic!("nobody compiles {source}"),
+        };
+        let mut command = Command::new(compiler);
+        command.current_dir(&self.0).args(own).args(["-g", "-o", name, source]).args(options);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        name.to_owned()
+    }
+
     /// Runs `whydunit` here.
     pub fn whydunit(&self, words: &[&str]) -> Ran {
         self.whydunit_with_input(words, b"")
@@ -107,4 +123,23 @@ pub fn skip(what: &str, reason: &str) {
     if let Ok(mut list) = std::fs::File::options().create(true).append(true).open(list) {
         let _ = list.write_all(line.as_bytes());
     }
+}
+
+/// Addresses depend on the host's libraries, and how long a run is on its environment.
+pub fn normalised(text: &str) -> String {
+    let words = text.split_inclusive([' ', '\n', ',', ';']);
+    let word = |word: &str| match word.find("0x") {
+        Some(at) => {
+            format!("{}0x…{}", &word[..at], word.trim_start_matches(|one: char| !one.is_whitespace()))
+        }
+        None => word.to_owned(),
+    };
+    let text: String = words.map(word).collect();
+    let lines = text.lines().map(|line| match line.split_once(" instructions in all") {
+        Some((before, _)) => {
+            format!("{}… instructions in all", before.trim_end_matches(|one: char| one.is_ascii_digit()))
+        }
+        None => line.to_owned(),
+    });
+    lines.map(|line| line + "\n").collect()
 }
