@@ -73,7 +73,8 @@ pub fn harvest(program: &Program, count: usize, seed: u64, place: &Path) -> Resu
         match first_failing(program, &right, &directory)? {
             None => harvest.never_failing += 1,
             Some((test_number, fails, wrong)) => {
-                let (Some(test), Some(right)) = (program.tests.get(test_number), right.get(test_number)) else {
+                let (Some(test), Some(right)) = (program.tests.get(test_number), right.get(test_number))
+                else {
                     continue;
                 };
                 fs::write(directory.join(native::EXPECTED), &right.stdout)

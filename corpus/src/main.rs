@@ -1,6 +1,6 @@
 //! `corpus`: measures how soon `whydunit explain` names a fault that is known.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -26,9 +26,9 @@ struct Arguments {
     /// Only this program (repeatable)
     #[arg(long, value_name = "NAME")]
     program: Vec<String>,
-    /// The whydunit command; else WHYDUNIT_BIN
-    #[arg(long, value_name = "FILE", env = "WHYDUNIT_BIN")]
-    tool: PathBuf,
+    /// The whydunit command; else the one that WHYDUNIT_BIN names, else a fresh release build
+    #[arg(long, value_name = "FILE")]
+    tool: Option<PathBuf>,
     /// How many cases are explained at the same time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -84,7 +84,8 @@ fn main() -> Result<()> {
 
 /// Explains the cases, several at a time; the rows are in their order.
 fn explain_all(cases: Vec<Case>, arguments: &Arguments) -> Result<Vec<Row>> {
-    let tool = arguments.tool.canonicalize().with_context(|| format!("no {}", arguments.tool.display()))?;
+    let tool = arguments.tool.clone().map_or_else(tool::binary, Ok)?;
+    let tool = tool.canonicalize().with_context(|| format!("there is no {}", tool.display()))?;
     let count = cases.len();
     let waiting = Mutex::new(cases.into_iter().enumerate());
     let done: Mutex<Vec<(usize, Row)>> = Mutex::new(Vec::new());
@@ -92,7 +93,8 @@ fn explain_all(cases: Vec<Case>, arguments: &Arguments) -> Result<Vec<Row>> {
         loop {
             let next = waiting.lock().ok().and_then(|mut waiting| waiting.next());
             let Some((number, case)) = next else { return Ok(()) };
-            let row = explain(&tool, case, arguments.seconds)?;
+            let answer = tool::explain(&tool, &case, arguments.seconds)?;
+            let row = Row::new(case, &answer);
             if let Ok(mut done) = done.lock() {
                 done.push((number, row));
                 progress(&done, count);
@@ -108,12 +110,10 @@ fn explain_all(cases: Vec<Case>, arguments: &Arguments) -> Result<Vec<Row>> {
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-fn explain(tool: &Path, case: Case, seconds: u64) -> Result<Row> {
-    let answer = tool::explain(tool, &case, seconds)?;
-    Ok(Row::new(case, &answer))
-}
-
 fn progress(done: &[(usize, Row)], count: usize) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
     let near = done.iter().filter(|(_, row)| row.strict.is_some_and(|(rank, _)| rank <= 5)).count();
     eprint!("\r{} of {count}, {near} within five ", done.len());
     if done.len() == count {

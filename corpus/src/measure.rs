@@ -142,7 +142,8 @@ mod tests {
     fn a_miss_is_worse_than_any_rank() {
         let summary = Summary::new(&[Some(1), None, Some(4), Some(11), None]);
         assert_eq!(summary.median, Some(11));
-        let counts = (summary.first, summary.within_three, summary.within_five, summary.within_ten, summary.missed);
+        let counts =
+            (summary.first, summary.within_three, summary.within_five, summary.within_ten, summary.missed);
         assert_eq!(counts, (1, 1, 2, 2, 2));
         assert_eq!(Summary::new(&[Some(1), None, None]).median, None);
     }

@@ -39,9 +39,9 @@ pub struct Outcome {
 
 /// Compiles a source in a directory; false if the compiler refuses it, also where types do not fit.
 pub fn compile(text: &str, directory: &Path) -> Result<bool> {
-    fs::create_dir_all(directory).and_then(|()| fs::write(directory.join(SOURCE), text)).with_context(|| {
-        format!("{} cannot be written", directory.display())
-    })?;
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(directory.join(SOURCE), text))
+        .with_context(|| format!("{} cannot be written", directory.display()))?;
     let errors = ["int-conversion", "incompatible-pointer-types", "format", "implicit-function-declaration"];
     let status = Command::new("gcc")
         .args(["-g", "-O0"])

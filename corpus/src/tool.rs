@@ -1,10 +1,10 @@
 //! Asks `whydunit explain` about a case, and reads its answer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::cases::{Case, Fails};
@@ -58,6 +58,22 @@ pub struct Place {
     pub line: usize,
 }
 
+/// The whydunit command: `WHYDUNIT_BIN`, or a fresh release build.
+pub fn binary() -> Result<PathBuf> {
+    if let Some(binary) = std::env::var_os("WHYDUNIT_BIN") {
+        return Ok(binary.into());
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let built = Command::new("cargo")
+        .args(["build", "--release", "--quiet", "--package", "cli", "--manifest-path"])
+        .arg(root.join("Cargo.toml"))
+        .status()
+        .context("cargo cannot be run")?;
+    ensure!(built.success(), "cargo could not build whydunit");
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    Ok(root.join(target).join("release/whydunit"))
+}
+
 /// Asks about one case; `seconds` is what it may take.
 pub fn explain(tool: &Path, case: &Case, seconds: u64) -> Result<Answer> {
     let start = Instant::now();
@@ -83,7 +99,9 @@ fn command(tool: &Path, case: &Case, seconds: u64) -> Command {
         }
         Fails::Output | Fails::Status => {
             command.arg(format!("--expect-stdout=@{}", native::EXPECTED));
-            if let (Ending::Exited(status), true) = (case.right.ending, case.right.ending != case.wrong.ending) {
+            if let (Ending::Exited(status), true) =
+                (case.right.ending, case.right.ending != case.wrong.ending)
+            {
                 command.args(["--expect-exit", &status.to_string()]);
             }
         }
@@ -92,20 +110,14 @@ fn command(tool: &Path, case: &Case, seconds: u64) -> Command {
     command
 }
 
-/// The command line as a person would type it in the case's directory.
-pub fn command_line(tool: &Path, case: &Case, seconds: u64) -> String {
-    let command = command(tool, case, seconds);
-    let words = command.get_args().skip(3).map(|word| word.to_string_lossy());
-    words.collect::<Vec<_>>().join(" ")
-}
-
 fn read(answer: &[u8]) -> Option<Report> {
     #[derive(Deserialize)]
     struct Envelope {
         findings: Vec<serde_json::Value>,
     }
     let envelope: Envelope = serde_json::from_slice(answer).ok()?;
-    let is_switching = |finding: &serde_json::Value| finding.get("kind")?.as_str().map(|kind| kind == "switching");
+    let is_switching =
+        |finding: &serde_json::Value| finding.get("kind")?.as_str().map(|kind| kind == "switching");
     let finding = envelope.findings.into_iter().find(|finding| is_switching(finding) == Some(true))?;
     serde_json::from_value(finding).ok()
 }

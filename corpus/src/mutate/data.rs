@@ -17,9 +17,9 @@ impl Workshop<'_> {
     }
 
     fn wrong_variable(&mut self, node: Node<'_>) {
-        let is_value = node.parent().is_some_and(|above| {
-            !is_field(node, above, "declarator") && !is_field(node, above, "function")
-        });
+        let is_value = node
+            .parent()
+            .is_some_and(|above| !is_field(node, above, "declarator") && !is_field(node, above, "function"));
         if !is_value || function_of(node).is_none() {
             return;
         }

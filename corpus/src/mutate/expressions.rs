@@ -55,7 +55,9 @@ impl Workshop<'_> {
                 matches!(above.kind(), "while_statement" | "for_statement" | "do_statement")
                     && is_field(below, above, "condition")
             });
-        let Some(bound) = node.child_by_field_name("right").filter(|_| is_comparison && is_loop) else { return };
+        let Some(bound) = node.child_by_field_name("right").filter(|_| is_comparison && is_loop) else {
+            return;
+        };
         match self.source.text(bound).parse::<i64>() {
             Ok(number) => {
                 for wrong in [number.saturating_add(1), number.saturating_sub(1)] {

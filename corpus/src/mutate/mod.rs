@@ -101,8 +101,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] =
-        [Kind::Assignment, Kind::Branch, Kind::Omission, Kind::Constant, Kind::Other];
+    pub const ALL: [Kind; 5] = [Kind::Assignment, Kind::Branch, Kind::Omission, Kind::Constant, Kind::Other];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -198,7 +197,8 @@ fn kind_of(node: Node<'_>, statement: Node<'_>) -> Kind {
             return Kind::Branch;
         }
         let is_step = above.kind() == "for_statement" && !is_field(below, above, "body");
-        if matches!(above.kind(), "assignment_expression" | "update_expression" | "init_declarator") || is_step
+        if matches!(above.kind(), "assignment_expression" | "update_expression" | "init_declarator")
+            || is_step
         {
             return Kind::Assignment;
         }

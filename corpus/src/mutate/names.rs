@@ -116,8 +116,7 @@ fn declared(declaration: Node<'_>, source: &Source) -> Vec<(String, String)> {
         None => source.text(base).to_owned(),
     };
     let mut cursor = declaration.walk();
-    let declarators: Vec<Node<'_>> =
-        declaration.children_by_field_name("declarator", &mut cursor).collect();
+    let declarators: Vec<Node<'_>> = declaration.children_by_field_name("declarator", &mut cursor).collect();
     declarators.into_iter().filter_map(|declarator| name_and_type(declarator, &base, source)).collect()
 }
 

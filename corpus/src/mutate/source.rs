@@ -93,8 +93,15 @@ pub fn own_range(statement: Node<'_>) -> Range<usize> {
 /// Is it something that a debugger would stop at?
 pub fn is_statement(node: Node<'_>, source: &Source) -> bool {
     match node.kind() {
-        "if_statement" | "while_statement" | "for_statement" | "switch_statement" | "do_statement"
-        | "expression_statement" | "return_statement" | "break_statement" | "continue_statement"
+        "if_statement"
+        | "while_statement"
+        | "for_statement"
+        | "switch_statement"
+        | "do_statement"
+        | "expression_statement"
+        | "return_statement"
+        | "break_statement"
+        | "continue_statement"
         | "goto_statement" => true,
         "declaration" => {
             let mut cursor = node.walk();

@@ -24,7 +24,8 @@ impl Workshop<'_> {
 
 /// Does the statement set something to a constant?
 fn is_reset(statement: Node<'_>) -> bool {
-    let Some(assignment) = statement.named_child(0).filter(|node| node.kind() == "assignment_expression") else {
+    let Some(assignment) = statement.named_child(0).filter(|node| node.kind() == "assignment_expression")
+    else {
         return false;
     };
     let is_plain = assignment.child_by_field_name("operator").is_some_and(|node| node.kind() == "=");
@@ -35,7 +36,10 @@ fn is_reset(statement: Node<'_>) -> bool {
 /// Is it `if (…) return …;` or the like, which keeps what follows from running?
 fn is_guard(node: Node<'_>) -> bool {
     let jumps = |node: Node<'_>| {
-        matches!(node.kind(), "return_statement" | "break_statement" | "continue_statement" | "goto_statement")
+        matches!(
+            node.kind(),
+            "return_statement" | "break_statement" | "continue_statement" | "goto_statement"
+        )
     };
     let Some(body) = node.child_by_field_name("consequence") else { return false };
     let count = u32::try_from(body.named_child_count()).unwrap_or(0);

@@ -31,7 +31,10 @@ fn a_relational_operator_is_replaced_and_is_a_branch_even_in_a_return() {
 
 #[test]
 fn arithmetic_operators_and_assignments_are_replaced() {
-    assert_eq!(texts("int f(int a) { return a + a; }", Operator::Arithmetic), ["int f(int a) { return a - a; }"]);
+    assert_eq!(
+        texts("int f(int a) { return a + a; }", Operator::Arithmetic),
+        ["int f(int a) { return a - a; }"]
+    );
     assert_eq!(texts("void f(int a) { a--; }", Operator::Arithmetic), ["void f(int a) { a++; }"]);
     assert_eq!(texts("void f(int a) { a -= 2; }", Operator::Arithmetic), ["void f(int a) { a += 2; }"]);
 }
@@ -46,7 +49,8 @@ fn a_number_is_off_by_one_but_not_in_a_label() {
 
 #[test]
 fn a_wrong_macro_is_at_the_statements_that_it_stands_in() {
-    let text = "#define SIZE 4\n#define LAST (SIZE - 1)\nint f(int a)\n{\n  a = SIZE;\n  a++;\n  return LAST;\n}\n";
+    let text =
+        "#define SIZE 4\n#define LAST (SIZE - 1)\nint f(int a)\n{\n  a = SIZE;\n  a++;\n  return LAST;\n}\n";
     let found = made(text, Operator::WrongConstant);
     assert_eq!(found.len(), 3);
     assert!(found[0].0.starts_with("#define SIZE 3\n"), "{}", found[0].0);
@@ -75,7 +79,10 @@ fn conditions_are_negated_and_joined_wrongly_and_lose_a_part() {
     let text = "int f(int a, int b) { if (a && b) return 5; return 6; }";
     assert_eq!(texts(text, Operator::NegatedCondition), [text.replace("(a && b)", "(!(a && b))")]);
     assert_eq!(texts(text, Operator::Logical), [text.replace("&&", "||")]);
-    assert_eq!(texts(text, Operator::RemovedCondition), [text.replace("a && b", "a"), text.replace("a && b", "b")]);
+    assert_eq!(
+        texts(text, Operator::RemovedCondition),
+        [text.replace("a && b", "a"), text.replace("a && b", "b")]
+    );
 }
 
 #[test]
@@ -98,7 +105,8 @@ fn a_removed_guard_is_at_the_statement_that_it_guarded() {
 
 #[test]
 fn a_missing_reset_in_a_loop_is_at_the_next_use_around_the_loop() {
-    let text = "int f(int n)\n{\n  int a = 1;\n  while (n--) {\n    n -= a;\n    a = 0;\n  }\n  return n;\n}\n";
+    let text =
+        "int f(int n)\n{\n  int a = 1;\n  while (n--) {\n    n -= a;\n    a = 0;\n  }\n  return n;\n}\n";
     assert_eq!(missing(text, Operator::MissingReset, 6).0, [5]);
     assert!(texts(text, Operator::MissingReset)[0].contains("a;\n    \n  }"));
 }
@@ -108,7 +116,10 @@ fn initial_values_are_wrong_in_declarations_and_loops() {
     let text = "void f(void) { int a = 5, i; for (i = 2; i < a; i++) a--; }";
     let found = texts(text, Operator::WrongInitial);
     let wanted = ["a = 4", "a = 6", "i = 1", "i = 3"];
-    assert!(found.len() == 4 && found.iter().zip(wanted).all(|(text, part)| text.contains(part)), "{found:?}");
+    assert!(
+        found.len() == 4 && found.iter().zip(wanted).all(|(text, part)| text.contains(part)),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -120,10 +131,10 @@ fn neighbouring_arguments_are_swapped_but_not_a_format() {
 #[test]
 fn another_value_is_returned() {
     let text = "enum e { A, B }; int f(int a) { if (a) return 0; return A; }";
-    assert_eq!(texts(text, Operator::WrongReturn), [
-        text.replace("return 0", "return 1"),
-        text.replace("return A", "return B")
-    ]);
+    assert_eq!(
+        texts(text, Operator::WrongReturn),
+        [text.replace("return 0", "return 1"), text.replace("return A", "return B")]
+    );
 }
 
 #[test]
@@ -144,7 +155,10 @@ fn a_pointer_goes_too_far_or_too_early() {
     let text = "char f(const char *p, int n) { p++; n++; p = p + n; return *p++; }";
     let found = texts(text, Operator::PointerStep);
     let wanted = ["p += 2;", "p + n + 1;", "*++p;"];
-    assert!(found.len() == 3 && found.iter().zip(wanted).all(|(text, part)| text.contains(part)), "{found:?}");
+    assert!(
+        found.len() == 3 && found.iter().zip(wanted).all(|(text, part)| text.contains(part)),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -162,7 +176,11 @@ fn mutants_are_valid_and_differ_only_in_what_they_say() {
     for mutant in &all {
         let mutated = mutant.apply(&source);
         assert_ne!(mutated, text, "{mutant:?}");
-        assert_eq!(mutated.len() + mutant.original.len(), text.len() + mutant.replacement.len(), "{mutant:?}");
+        assert_eq!(
+            mutated.len() + mutant.original.len(),
+            text.len() + mutant.replacement.len(),
+            "{mutant:?}"
+        );
         assert!(!mutant.truth.strict.is_empty(), "{mutant:?}");
         assert!(mutant.truth.strict.is_subset(&mutant.truth.lenient), "{mutant:?}");
     }

@@ -9,7 +9,8 @@ use serde::Serialize;
 use tree_sitter::Node;
 
 use super::source::{
-    Lines, Source, ancestors, function_of, is_field, is_statement, lines_of, own_lines, own_range, statement_of,
+    Lines, Source, ancestors, function_of, is_field, is_statement, lines_of, own_lines, own_range,
+    statement_of,
 };
 
 /// The lines that name a fault, by both rules.
@@ -107,13 +108,14 @@ fn name_of_place(place: Node<'_>) -> Option<Node<'_>> {
 
 /// Does this name stand for a value that is read there?
 fn is_read(name: Node<'_>) -> bool {
-    let written = ancestors(name).find(|above| above.kind() == "assignment_expression").filter(|assignment| {
-        assignment.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "=")
-            && assignment
-                .child_by_field_name("left")
-                .and_then(name_of_place)
-                .is_some_and(|target| target.id() == name.id())
-    });
+    let written =
+        ancestors(name).find(|above| above.kind() == "assignment_expression").filter(|assignment| {
+            assignment.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "=")
+                && assignment
+                    .child_by_field_name("left")
+                    .and_then(name_of_place)
+                    .is_some_and(|target| target.id() == name.id())
+        });
     let is_declared = name.parent().is_some_and(|above| is_field(name, above, "declarator"));
     written.is_none() && !is_declared
 }
@@ -129,9 +131,10 @@ fn statements_of<'a>(function: Node<'a>, source: &'a Source) -> Vec<Node<'a>> {
 
 fn reads(statement: Node<'_>, name: &str, source: &Source) -> bool {
     let own = own_range(statement);
-    source.nodes(statement).into_iter().any(|node| {
-        own.contains(&node.start_byte()) && is_named(node, name, source) && is_read(node)
-    })
+    source
+        .nodes(statement)
+        .into_iter()
+        .any(|node| own.contains(&node.start_byte()) && is_named(node, name, source) && is_read(node))
 }
 
 /// The first use after a place in the function; else the first of the loop around it; else all elsewhere.
@@ -141,7 +144,8 @@ fn uses_after(missing: Node<'_>, name: &str, source: &Source) -> Lines {
         .into_iter()
         .filter(|statement| statement.id() != missing.id() && reads(*statement, name, source))
         .collect();
-    let is_loop = |node: &Node<'_>| matches!(node.kind(), "while_statement" | "for_statement" | "do_statement");
+    let is_loop =
+        |node: &Node<'_>| matches!(node.kind(), "while_statement" | "for_statement" | "do_statement");
     let around = ancestors(missing).filter(is_loop).last();
     let after = uses.iter().find(|statement| statement.start_byte() > missing.start_byte());
     let again = around.and_then(|around| uses.iter().find(|one| one.start_byte() >= around.start_byte()));
@@ -178,9 +182,8 @@ fn next_statement(missing: Node<'_>, source: &Source) -> Lines {
 }
 
 fn next_in_block(node: Node<'_>) -> Option<Node<'_>> {
-    let is_in_block = node
-        .parent()
-        .is_some_and(|above| matches!(above.kind(), "compound_statement" | "case_statement"));
+    let is_in_block =
+        node.parent().is_some_and(|above| matches!(above.kind(), "compound_statement" | "case_statement"));
     if is_in_block { node.next_named_sibling() } else { None }
 }
 
