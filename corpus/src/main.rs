@@ -11,6 +11,9 @@ use corpus::cases::{self, Case, Harvest};
 use corpus::table::{self, Row};
 use corpus::{programs, tool};
 
+/// What the ranks of a report are compared with: the name in the table, and the kind of slice.
+const BASELINES: [(&str, &str); 2] = [("full slice", "full"), ("relevant slice", "relevant")];
+
 /// Measure how soon `whydunit explain` names a fault that is known
 ///
 /// Mistakes are made in the programs of the corpus, one at a time; those that some test notices are explained, and the
@@ -35,10 +38,13 @@ struct Arguments {
     /// How many seconds an explanation may take
     #[arg(long, default_value_t = 20)]
     seconds: u64,
+    /// Also tell the rank in slices from the failure, the nearest statement first
+    #[arg(long)]
+    baselines: bool,
     /// Write a line of JSON for each case
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Keep sources, executables and inputs of the cases in this directory
+    /// Keep sources, executables, inputs and answers of the cases in this directory
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
 }
@@ -94,7 +100,11 @@ fn explain_all(cases: Vec<Case>, arguments: &Arguments) -> Result<Vec<Row>> {
             let next = waiting.lock().ok().and_then(|mut waiting| waiting.next());
             let Some((number, case)) = next else { return Ok(()) };
             let answer = tool::explain(&tool, &case, arguments.seconds)?;
-            let row = Row::new(case, &answer);
+            let mut row = Row::new(case, &answer);
+            for (name, kind) in BASELINES.into_iter().filter(|_| arguments.baselines) {
+                let places = tool::slice(&tool, &row.case, kind, arguments.seconds)?;
+                row.compare(name, places);
+            }
             if let Ok(mut done) = done.lock() {
                 done.push((number, row));
                 progress(&done, count);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cases::Case;
 use crate::measure::{Part, Summary, rank, reading_order};
 use crate::mutate::Kind;
-use crate::tool::Answer;
+use crate::tool::{Answer, Place};
 
 /// One case and what was said about it.
 pub struct Row {
@@ -19,6 +19,8 @@ pub struct Row {
     pub lenient: Option<(usize, Part)>,
     /// The lines that were read, in order, with the part of the report that they stand in.
     pub read: Vec<(usize, Part)>,
+    /// The rank in other orders of statements, by the strict rule; as many for each row.
+    pub baselines: Vec<(&'static str, Option<usize>)>,
     pub milliseconds: u128,
 }
 
@@ -32,9 +34,22 @@ impl Row {
             status: answer.status,
             is_certain: answer.report.as_ref().is_some_and(|report| report.is_certain),
             is_cut_short: answer.report.as_ref().is_some_and(|report| report.is_cut_short),
+            baselines: Vec::new(),
             milliseconds: answer.time.as_millis(),
             case,
         }
+    }
+
+    /// Adds the rank that another order of statements gives.
+    pub fn compare(&mut self, name: &'static str, places: Vec<Place>) {
+        let mut read: Vec<(Place, Part)> = Vec::new();
+        for place in places {
+            if read.iter().all(|(known, _)| *known != place) {
+                read.push((place, Part::Computed));
+            }
+        }
+        let rank = rank(&read, &self.case.mutant.truth.strict);
+        self.baselines.push((name, rank.map(|(rank, _)| rank)));
     }
 
     pub fn json(&self, directory: Option<&str>) -> Value {
@@ -57,6 +72,7 @@ impl Row {
             "lenient": self.lenient.map(|(rank, _)| rank),
             "part": self.lenient.map(|(_, part)| part.name()),
             "read": read,
+            "baselines": self.baselines.iter().map(|(name, rank)| json!([name, rank])).collect::<Vec<_>>(),
             "milliseconds": self.milliseconds,
             "directory": directory,
         })
@@ -65,17 +81,20 @@ impl Row {
 
 /// A line for each case.
 pub fn cases(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| program | line | operator | kind | what | fails by | status | strict | lenient | in |\n\
-         |---|---:|---|---|---|---|---:|---:|---:|---|\n",
+    let names = rows.first().map(|row| row.baselines.as_slice()).unwrap_or_default();
+    let names: String = names.iter().map(|(name, _)| format!(" {name} |")).collect();
+    let ruler = "---:|".repeat(names.matches('|').count());
+    let mut text = format!(
+        "| program | line | operator | kind | what | fails by | status | strict | lenient | in |{names}\n\
+         |---|---:|---|---|---|---|---:|---:|---:|---|{ruler}\n",
     );
     for row in rows {
         let mutant = &row.case.mutant;
-        let rank = |rank: Option<(usize, Part)>| rank.map_or("miss".to_owned(), |(rank, _)| rank.to_string());
+        let rank = |rank: Option<usize>| rank.map_or("miss".to_owned(), |rank| rank.to_string());
         let status = row.status.map_or("killed".to_owned(), |status| status.to_string());
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {}{} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {}{} | {} | {} | {} |{}",
             row.case.program,
             mutant.line,
             mutant.operator.name(),
@@ -84,9 +103,10 @@ pub fn cases(rows: &[Row]) -> String {
             row.case.fails.name(),
             status,
             if row.is_cut_short { " (cut short)" } else { "" },
-            rank(row.strict),
-            rank(row.lenient),
+            rank(row.strict.map(|(rank, _)| rank)),
+            rank(row.lenient.map(|(rank, _)| rank)),
             row.lenient.map_or("", |(_, part)| part.name()),
+            row.baselines.iter().map(|(_, found)| format!(" {} |", rank(*found))).collect::<String>(),
         );
     }
     text
@@ -115,12 +135,15 @@ pub fn summary(rows: &[Row]) -> String {
         let chosen: Vec<&Row> = rows.iter().filter(|row| fits(row)).collect();
         let strict: Vec<_> = chosen.iter().map(|row| row.strict.map(|(rank, _)| rank)).collect();
         let lenient: Vec<_> = chosen.iter().map(|row| row.lenient.map(|(rank, _)| rank)).collect();
-        if chosen.is_empty() {
-            return;
-        }
+        let Some(first) = chosen.first() else { return };
         text.push_str(&shares(name, "strict", &Summary::new(&strict)));
         if strict != lenient {
             text.push_str(&shares(name, "lenient", &Summary::new(&lenient)));
+        }
+        for (column, (baseline, _)) in first.baselines.iter().enumerate() {
+            let ranks: Vec<_> =
+                chosen.iter().map(|row| row.baselines.get(column).and_then(|(_, rank)| *rank)).collect();
+            text.push_str(&shares(name, baseline, &Summary::new(&ranks)));
         }
     };
     group("all", &|_| true);

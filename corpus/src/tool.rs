@@ -1,15 +1,19 @@
 //! Asks `whydunit explain` about a case, and reads its answer.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::cases::{Case, Fails};
 use crate::native::{self, Ending};
 
+/// The answer of the tool, in the directory of the case.
+const ANSWER: &str = "answer.json";
 /// Twenty times what the longest of the tests executes.
 const HANG_AFTER: &str = "5M";
 /// After the time that a case may take, the tool gets so many seconds to say what it found.
@@ -74,24 +78,11 @@ pub fn binary() -> Result<PathBuf> {
     Ok(root.join(target).join("release/whydunit"))
 }
 
-/// Asks about one case; `seconds` is what it may take.
+/// Asks about one case; `seconds` is what it may take. The answer itself stays in the case's directory.
 pub fn explain(tool: &Path, case: &Case, seconds: u64) -> Result<Answer> {
     let start = Instant::now();
-    let output = command(tool, case, seconds)
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("{} cannot be run", tool.display()))?;
-    let status = output.status.code().filter(|code| *code != 124 && *code != 137);
-    Ok(Answer { status, report: read(&output.stdout), time: start.elapsed() })
-}
-
-fn command(tool: &Path, case: &Case, seconds: u64) -> Command {
-    let mut command = Command::new("timeout");
-    command.args(["-k", "1"]).arg((seconds.saturating_add(GRACE)).to_string()).arg(tool);
-    // The environment is part of a run; this one is the same everywhere.
-    command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(&case.directory);
-    command.args(["explain", "--format", "json", "--jobs", "1", "--timeout"]).arg(seconds.to_string());
-    command.args(["--stdin", native::INPUT]);
+    let mut command = command(tool, "explain", case, seconds.saturating_add(GRACE));
+    command.args(["--jobs", "1", "--timeout"]).arg(seconds.to_string());
     match case.fails {
         Fails::Crash => {}
         Fails::Hang => {
@@ -106,18 +97,74 @@ fn command(tool: &Path, case: &Case, seconds: u64) -> Command {
             }
         }
     }
-    command.args(["--", &format!("./{}", native::EXECUTABLE)]).args(case.test.arguments());
+    let (status, stdout) = answer(command, case)?;
+    fs::write(case.directory.join(ANSWER), &stdout).context("an answer cannot be kept")?;
+    Ok(Answer { status, report: finding(&stdout, "switching"), time: start.elapsed() })
+}
+
+/// The statements of a slice from the failure, the nearest first: what a reader has without a technique. Nothing if
+/// there is nothing to ask about, as when output is missing.
+pub fn slice(tool: &Path, case: &Case, kind: &str, seconds: u64) -> Result<Vec<Place>> {
+    let asked = match case.fails {
+        Fails::Crash => "crash".to_owned(),
+        Fails::Hang => return Ok(Vec::new()),
+        Fails::Status => "exit".to_owned(),
+        Fails::Output => {
+            let differs = |index: &usize| case.wrong.stdout.get(*index) != case.right.stdout.get(*index);
+            match (0..case.wrong.stdout.len()).find(differs) {
+                Some(index) => format!("output:{index}"),
+                None => return Ok(Vec::new()),
+            }
+        }
+    };
+    let mut command = command(tool, "slice", case, seconds);
+    command.args(["--kind", kind, "--at", &asked]);
+    let (_, stdout) = answer(command, case)?;
+    let mut found: Vec<Sliced> =
+        finding(&stdout, "slice").map_or_else(Vec::new, |slice: Slice| slice.statements);
+    found.sort_by_key(|one| (one.distance, std::cmp::Reverse(one.last_time)));
+    Ok(found.into_iter().map(|one| one.place).collect())
+}
+
+#[derive(Deserialize)]
+struct Slice {
+    statements: Vec<Sliced>,
+}
+
+#[derive(Deserialize)]
+struct Sliced {
+    place: Place,
+    distance: u64,
+    last_time: u64,
+}
+
+fn command(tool: &Path, what: &str, case: &Case, seconds: u64) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "1"]).arg(seconds.to_string()).arg(tool);
+    // The environment is part of a run; this one is the same everywhere.
+    command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(&case.directory);
+    command.args([what, "--format", "json", "--stdin", native::INPUT]);
     command
 }
 
-fn read(answer: &[u8]) -> Option<Report> {
+/// The exit status, or none if the command had to be killed, and what it printed.
+fn answer(mut command: Command, case: &Case) -> Result<(Option<i32>, Vec<u8>)> {
+    let output = command
+        .args(["--", &format!("./{}", native::EXECUTABLE)])
+        .args(case.test.arguments())
+        .stdin(Stdio::null())
+        .output()
+        .context("timeout cannot be run")?;
+    Ok((output.status.code().filter(|code| *code != 124 && *code != 137), output.stdout))
+}
+
+/// The finding of a kind in an answer.
+fn finding<T: DeserializeOwned>(answer: &[u8], kind: &str) -> Option<T> {
     #[derive(Deserialize)]
     struct Envelope {
         findings: Vec<serde_json::Value>,
     }
     let envelope: Envelope = serde_json::from_slice(answer).ok()?;
-    let is_switching =
-        |finding: &serde_json::Value| finding.get("kind")?.as_str().map(|kind| kind == "switching");
-    let finding = envelope.findings.into_iter().find(|finding| is_switching(finding) == Some(true))?;
-    serde_json::from_value(finding).ok()
+    let fits = |finding: &serde_json::Value| finding.get("kind").is_some_and(|name| name == kind);
+    serde_json::from_value(envelope.findings.into_iter().find(fits)?).ok()
 }

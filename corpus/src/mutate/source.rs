@@ -106,7 +106,7 @@ pub fn is_statement(node: Node<'_>, source: &Source) -> bool {
         "declaration" => {
             let mut cursor = node.walk();
             !is_static(node, source)
-                && !ancestors(node).next().is_some_and(|above| above.kind() == "for_statement")
+                && ancestors(node).next().is_none_or(|above| above.kind() != "for_statement")
                 && node.children(&mut cursor).any(|child| child.kind() == "init_declarator")
         }
         _ => false,
