@@ -58,20 +58,55 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
 pub fn run(directory: &Path, test: &Test) -> Result<Outcome> {
     let input = directory.join(INPUT);
     fs::write(&input, &test.stdin).context("an input cannot be written")?;
-    let output = Command::new("sh")
+    let output = directory.join("output");
+    let status = Command::new("sh")
         .args(["-c", LIMITS, "sh", "timeout", "-k", "1", SECONDS])
         .arg(directory.join(EXECUTABLE))
         .args(test.arguments())
         .current_dir(directory)
         .stdin(File::open(&input).context("an input cannot be opened")?)
+        .stdout(File::create(&output).context("an output cannot be written")?)
         .stderr(Stdio::null())
-        .output()
+        .status()
         .context("sh cannot be run")?;
-    let ending = match (output.status.code(), output.status.signal()) {
+    let ending = match (status.code(), status.signal()) {
         (Some(124), _) => Ending::Hung,
-        (Some(code), _) if code > 128 => Ending::Killed(code - 128),
+        (Some(code), _) if code > 128 => killed(code - 128),
         (Some(code), _) => Ending::Exited(code),
-        (None, signal) => Ending::Killed(signal.unwrap_or(0)),
+        (None, signal) => killed(signal.unwrap_or(0)),
     };
-    Ok(Outcome { stdout: output.stdout, ending })
+    Ok(Outcome { stdout: fs::read(&output).context("an output cannot be read")?, ending })
+}
+
+/// A program that prints without end is stopped by the limit on its output.
+fn killed(signal: i32) -> Ending {
+    const SIGXFSZ: i32 = 25;
+    if signal == SIGXFSZ { Ending::Hung } else { Ending::Killed(signal) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending(body: &str) -> Ending {
+        let place = tempfile::tempdir().unwrap();
+        let text = format!("#include <stdio.h>\nint main(void) {{ {body} }}\n");
+        assert!(compile(&text, place.path()).unwrap(), "{text}");
+        let test: Test = toml::from_str("stdin = ''").unwrap();
+        run(place.path(), &test).unwrap().ending
+    }
+
+    #[test]
+    fn each_way_to_end_is_told_apart() {
+        assert_eq!(ending("return 3;"), Ending::Exited(3));
+        assert_eq!(ending("return *(volatile int *)0;"), Ending::Killed(11));
+        assert_eq!(ending("for (;;) ;"), Ending::Hung);
+        assert_eq!(ending("for (;;) puts(\"again\");"), Ending::Hung);
+    }
+
+    #[test]
+    fn types_that_do_not_fit_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(!compile("int main(void) { char *a = 0; int b = a; return b; }", place.path()).unwrap());
+    }
 }
