@@ -21,6 +21,8 @@ pub enum Fails {
 }
 
 impl Fails {
+    pub const ALL: [Fails; 4] = [Fails::Output, Fails::Status, Fails::Crash, Fails::Hang];
+
     pub fn name(self) -> &'static str {
         match self {
             Fails::Output => "output",

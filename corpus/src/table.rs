@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::cases::Case;
+use crate::cases::{Case, Fails};
 use crate::measure::{Part, Summary, rank, reading_order};
 use crate::mutate::Kind;
 use crate::tool::{Answer, Place};
@@ -126,7 +126,7 @@ fn change(original: &str, replacement: &str) -> String {
     }
 }
 
-/// Shares of ranks: all cases, each kind of fault, each program.
+/// Shares of ranks: all cases, each kind of fault and of failure, each program.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = String::from(
         "| cases | rule | number | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -149,6 +149,9 @@ pub fn summary(rows: &[Row]) -> String {
     group("all", &|_| true);
     for kind in Kind::ALL {
         group(kind.name(), &|row| row.case.mutant.kind == kind);
+    }
+    for fails in Fails::ALL {
+        group(&format!("fails by {}", fails.name()), &|row| row.case.fails == fails);
     }
     let mut programs: Vec<&str> = rows.iter().map(|row| row.case.program.as_str()).collect();
     programs.dedup();
