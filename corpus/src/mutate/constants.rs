@@ -1,0 +1,83 @@
+//! Wrong constants: in expressions, tables, macros, initial values and returns.
+
+use tree_sitter::Node;
+
+use super::source::{ancestors, is_static};
+use super::{Kind, Operator, Truth, Workshop};
+
+impl Workshop<'_> {
+    pub(super) fn constants(&mut self, node: Node<'_>) {
+        match node.kind() {
+            "number_literal" => self.number(node),
+            "preproc_def" => self.definition(node),
+            "return_statement" => self.returned(node),
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, node: Node<'_>) {
+        let Ok(number) = self.source.text(node).parse::<i64>() else { return };
+        let near = [number.saturating_add(1), number.saturating_sub(1)].map(|wrong| wrong.to_string());
+        let around = |kind: &str| ancestors(node).find(|above| above.kind() == kind);
+        if let Some(enumerator) = around("enumerator") {
+            let name = enumerator.child_by_field_name("name").map(|name| self.source.text(name));
+            let truth = Truth::expansions(name.unwrap_or_default(), self.source);
+            self.wrong_constants(node, number, &truth);
+        } else if let Some(declared) = around("init_declarator") {
+            let is_static = declared.parent().is_some_and(|above| is_static(above, self.source));
+            if is_static {
+                self.wrong_constants(node, number, &Truth::element(node, self.source));
+            } else {
+                near.iter().for_each(|wrong| self.replace(Operator::WrongInitial, node, wrong));
+            }
+        } else if is_first_value(node) {
+            near.iter().for_each(|wrong| self.replace(Operator::WrongInitial, node, wrong));
+        } else if node.parent().is_none_or(|above| above.kind() != "return_statement") {
+            near.iter().for_each(|wrong| self.replace(Operator::OffByOne, node, wrong));
+        }
+    }
+
+    fn definition(&mut self, node: Node<'_>) {
+        let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value"))
+        else {
+            return;
+        };
+        if let Ok(number) = self.source.text(value).trim().parse::<i64>() {
+            let truth = Truth::expansions(self.source.text(name), self.source);
+            self.wrong_constants(value, number, &truth);
+        }
+    }
+
+    fn wrong_constants(&mut self, node: Node<'_>, number: i64, truth: &Truth) {
+        let wrong = [number.saturating_add(1), number.saturating_sub(1), number.saturating_mul(10)];
+        for wrong in wrong.into_iter().filter(|wrong| *wrong != number) {
+            // The value of a macro begins after the space before it, or with it.
+            let space = self.source.text(node).len() - self.source.text(node).trim_start().len();
+            let wrong = format!("{}{wrong}", " ".repeat(space));
+            self.finish(Operator::WrongConstant, Kind::Constant, node, &wrong, truth.clone());
+        }
+    }
+
+    fn returned(&mut self, node: Node<'_>) {
+        let Some(value) = node.named_child(0) else { return };
+        let text = self.source.text(value);
+        let wrong: Vec<String> = match text.parse::<i64>() {
+            Ok(0) => vec!["1".to_owned()],
+            Ok(1) => vec!["0".to_owned()],
+            Ok(number) => vec![number.saturating_add(1).to_string(), "0".to_owned()],
+            Err(_) => self.names.enumerators_beside(text).into_iter().map(str::to_owned).collect(),
+        };
+        for wrong in wrong {
+            self.replace(Operator::WrongReturn, value, &wrong);
+        }
+    }
+}
+
+/// The first value of a loop's variable.
+fn is_first_value(node: Node<'_>) -> bool {
+    ancestors(node).zip(ancestors(node).skip(1)).any(|(assignment, above)| {
+        assignment.kind() == "assignment_expression"
+            && above.kind() == "for_statement"
+            && above.child_by_field_name("initializer").is_some_and(|first| first.id() == assignment.id())
+    })
+}

@@ -1,0 +1,210 @@
+//! Mutants: a C source with one small mistake in it, and what is known of the mistake.
+
+mod constants;
+mod data;
+mod expressions;
+mod names;
+mod source;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod truth;
+
+use std::ops::Range;
+
+use serde::Serialize;
+use tree_sitter::Node;
+
+pub use source::{Lines, Source};
+pub use truth::Truth;
+
+use names::Names;
+use source::{ancestors, is_field, statement_of};
+
+/// What kind of mistake it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operator {
+    Relational,
+    Arithmetic,
+    OffByOne,
+    WrongConstant,
+    WrongVariable,
+    NegatedCondition,
+    Logical,
+    RemovedStatement,
+    RemovedCondition,
+    WrongInitial,
+    SwappedArguments,
+    MissingReset,
+    WrongReturn,
+    LoopBound,
+    MissingBreak,
+    PointerStep,
+    WrongField,
+}
+
+impl Operator {
+    pub const ALL: [Operator; 17] = [
+        Operator::Relational,
+        Operator::Arithmetic,
+        Operator::OffByOne,
+        Operator::WrongConstant,
+        Operator::WrongVariable,
+        Operator::NegatedCondition,
+        Operator::Logical,
+        Operator::RemovedStatement,
+        Operator::RemovedCondition,
+        Operator::WrongInitial,
+        Operator::SwappedArguments,
+        Operator::MissingReset,
+        Operator::WrongReturn,
+        Operator::LoopBound,
+        Operator::MissingBreak,
+        Operator::PointerStep,
+        Operator::WrongField,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Operator::Relational => "relational",
+            Operator::Arithmetic => "arithmetic",
+            Operator::OffByOne => "off-by-one",
+            Operator::WrongConstant => "wrong-constant",
+            Operator::WrongVariable => "wrong-variable",
+            Operator::NegatedCondition => "negated-condition",
+            Operator::Logical => "logical",
+            Operator::RemovedStatement => "removed-statement",
+            Operator::RemovedCondition => "removed-condition",
+            Operator::WrongInitial => "wrong-initial",
+            Operator::SwappedArguments => "swapped-arguments",
+            Operator::MissingReset => "missing-reset",
+            Operator::WrongReturn => "wrong-return",
+            Operator::LoopBound => "loop-bound",
+            Operator::MissingBreak => "missing-break",
+            Operator::PointerStep => "pointer-step",
+            Operator::WrongField => "wrong-field",
+        }
+    }
+}
+
+/// What is wrong with the mutated program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Assignment,
+    /// A condition is wrong, be it one of an `if` or a comparison whose value is returned.
+    Branch,
+    Omission,
+    Constant,
+    Other,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::Assignment, Kind::Branch, Kind::Omission, Kind::Constant, Kind::Other];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Assignment => "assignment",
+            Kind::Branch => "branch",
+            Kind::Omission => "omission",
+            Kind::Constant => "constant",
+            Kind::Other => "other",
+        }
+    }
+}
+
+/// One mistake. Lines keep their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    pub operator: Operator,
+    pub kind: Kind,
+    /// The part of the source that is replaced, and by what.
+    pub range: Range<usize>,
+    pub replacement: String,
+    pub original: String,
+    /// The first line of the statement that is mutated.
+    pub line: usize,
+    pub truth: Truth,
+}
+
+impl Mutant {
+    /// The whole source with the mistake in it.
+    pub fn apply(&self, source: &Source) -> String {
+        let before = source.slice(0..self.range.start);
+        let after = source.slice(self.range.end..source.whole().len());
+        format!("{before}{}{after}", self.replacement)
+    }
+}
+
+/// All mutants of a source, by operator and then in the order of the source.
+pub fn mutants(source: &Source) -> Vec<Mutant> {
+    let mut workshop = Workshop { source, names: Names::new(source), made: Vec::new() };
+    for node in source.nodes(source.root()) {
+        workshop.expressions(node);
+        workshop.constants(node);
+        workshop.data(node);
+        workshop.statements(node);
+    }
+    let mut made = workshop.made;
+    made.sort_by(|a, b| {
+        (a.operator, a.range.start, &a.replacement).cmp(&(b.operator, b.range.start, &b.replacement))
+    });
+    made.dedup_by(|a, b| a.range == b.range && a.replacement == b.replacement);
+    made
+}
+
+/// Makes the mutants of one source.
+struct Workshop<'a> {
+    source: &'a Source,
+    names: Names,
+    made: Vec<Mutant>,
+}
+
+impl Workshop<'_> {
+    /// Replaces a node in a statement. What is not valid C then, or stands in no statement, is no mutant.
+    fn replace(&mut self, operator: Operator, node: Node<'_>, replacement: &str) {
+        let Some(statement) = statement_of(node, self.source) else { return };
+        let kind = kind_of(node, statement);
+        self.finish(operator, kind, node, replacement, Truth::at(statement, self.source));
+    }
+
+    fn finish(&mut self, operator: Operator, kind: Kind, node: Node<'_>, replacement: &str, truth: Truth) {
+        let range = node.byte_range();
+        let original = self.source.text(node).to_owned();
+        let newlines = original.matches('\n').count().saturating_sub(replacement.matches('\n').count());
+        let replacement = format!("{replacement}{}", "\n".repeat(newlines));
+        let line = match statement_of(node, self.source) {
+            Some(statement) => statement.start_position().row + 1,
+            None => node.start_position().row + 1,
+        };
+        let mutant = Mutant { operator, kind, range, replacement, original, line, truth };
+        // A macro that only sizes arrays is in no statement.
+        let is_somewhere = !mutant.truth.strict.is_empty();
+        if is_somewhere && Source::parse(&mutant.apply(self.source)).is_some() {
+            self.made.push(mutant);
+        }
+    }
+}
+
+/// What kind of fault a wrong expression is, by what becomes of its value.
+fn kind_of(node: Node<'_>, statement: Node<'_>) -> Kind {
+    for (below, above) in std::iter::once(node).chain(ancestors(node)).zip(ancestors(node)) {
+        let operator = above.child_by_field_name("operator").map(|operator| operator.kind());
+        let is_comparison = above.kind() == "binary_expression"
+            && matches!(operator, Some("<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||"));
+        if is_comparison || is_field(below, above, "condition") {
+            return Kind::Branch;
+        }
+        let is_step = above.kind() == "for_statement" && !is_field(below, above, "body");
+        if matches!(above.kind(), "assignment_expression" | "update_expression" | "init_declarator")
+            || is_step
+        {
+            return Kind::Assignment;
+        }
+        if above.id() == statement.id() {
+            break;
+        }
+    }
+    Kind::Other
+}

@@ -1,0 +1,190 @@
+use super::*;
+
+/// Each operator's mutants of a function body: the mutated source, and the strict lines.
+fn made(text: &str, operator: Operator) -> Vec<(String, Vec<usize>)> {
+    let source = Source::parse(text).expect("valid C");
+    let fits = mutants(&source).into_iter().filter(|mutant| mutant.operator == operator);
+    fits.map(|mutant| (mutant.apply(&source), mutant.truth.strict.iter().copied().collect())).collect()
+}
+
+fn texts(text: &str, operator: Operator) -> Vec<String> {
+    made(text, operator).into_iter().map(|(text, _)| text).collect()
+}
+
+fn missing(text: &str, operator: Operator, at: usize) -> (Vec<usize>, Vec<usize>) {
+    let source = Source::parse(text).expect("valid C");
+    let all = mutants(&source);
+    let mutant = all.iter().find(|mutant| mutant.operator == operator && mutant.line == at);
+    let truth = &mutant.expect("a mutant at the line").truth;
+    (truth.strict.iter().copied().collect(), truth.lenient.iter().copied().collect())
+}
+
+#[test]
+fn a_relational_operator_is_replaced_and_is_a_branch_even_in_a_return() {
+    let text = "int f(int a) { return a < 3; }";
+    let wanted = ["int f(int a) { return a <= 3; }", "int f(int a) { return a > 3; }"];
+    assert_eq!(texts(text, Operator::Relational), wanted);
+    let source = Source::parse(text).unwrap();
+    let kinds: Vec<Kind> = mutants(&source).iter().map(|mutant| mutant.kind).collect();
+    assert!(kinds.iter().all(|kind| *kind == Kind::Branch), "{kinds:?}");
+}
+
+#[test]
+fn arithmetic_operators_and_assignments_are_replaced() {
+    assert_eq!(
+        texts("int f(int a) { return a + a; }", Operator::Arithmetic),
+        ["int f(int a) { return a - a; }"]
+    );
+    assert_eq!(texts("void f(int a) { a--; }", Operator::Arithmetic), ["void f(int a) { a++; }"]);
+    assert_eq!(texts("void f(int a) { a -= 2; }", Operator::Arithmetic), ["void f(int a) { a += 2; }"]);
+}
+
+#[test]
+fn a_number_is_off_by_one_but_not_in_a_label() {
+    let text = "int f(int a) { switch (a) { case 7: a = a * 4; } return a; }";
+    let found = texts(text, Operator::OffByOne);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].contains("a * 3") && found[1].contains("a * 5"), "{found:?}");
+}
+
+#[test]
+fn a_wrong_macro_is_at_the_statements_that_it_stands_in() {
+    let text =
+        "#define SIZE 4\n#define LAST (SIZE - 1)\nint f(int a)\n{\n  a = SIZE;\n  a++;\n  return LAST;\n}\n";
+    let found = made(text, Operator::WrongConstant);
+    assert_eq!(found.len(), 3);
+    assert!(found[0].0.starts_with("#define SIZE 3\n"), "{}", found[0].0);
+    assert!(found.iter().all(|(_, lines)| lines == &[5, 7]), "{found:?}");
+}
+
+#[test]
+fn a_wrong_element_of_a_table_is_at_its_own_line() {
+    let text = "static const int table[] = {\n  1,\n  20,\n};\n";
+    let lines: Vec<_> = made(text, Operator::WrongConstant).into_iter().map(|(_, lines)| lines).collect();
+    assert_eq!(lines, [vec![2], vec![2], vec![2], vec![3], vec![3], vec![3]]);
+}
+
+#[test]
+fn a_wrong_variable_is_visible_and_of_the_same_type() {
+    let text = "int g; char *s; int f(int a, long b) { int c = a; { int d = 1; g = d; } return c; }";
+    let found = texts(text, Operator::WrongVariable);
+    assert!(found.iter().any(|text| text.contains("int c = g;")), "{found:?}");
+    assert!(found.iter().any(|text| text.contains("return a;")), "{found:?}");
+    assert!(!found.iter().any(|text| text.contains("return d;") || text.contains("return b;")), "{found:?}");
+    assert!(!found.iter().any(|text| text.contains("= s;")), "{found:?}");
+}
+
+#[test]
+fn conditions_are_negated_and_joined_wrongly_and_lose_a_part() {
+    let text = "int f(int a, int b) { if (a && b) return 5; return 6; }";
+    assert_eq!(texts(text, Operator::NegatedCondition), [text.replace("(a && b)", "(!(a && b))")]);
+    assert_eq!(texts(text, Operator::Logical), [text.replace("&&", "||")]);
+    assert_eq!(
+        texts(text, Operator::RemovedCondition),
+        [text.replace("a && b", "a"), text.replace("a && b", "b")]
+    );
+}
+
+#[test]
+fn a_removed_assignment_is_at_its_use_or_near_it() {
+    let text = "int f(int a)\n{\n  int b = 1;\n  a++;\n  b = a;\n  a--;\n  return b;\n}\n";
+    let (strict, lenient) = missing(text, Operator::RemovedStatement, 5);
+    assert_eq!(strict, [7]);
+    assert_eq!(lenient, [3, 4, 6, 7]);
+}
+
+#[test]
+fn a_removed_guard_is_at_the_statement_that_it_guarded() {
+    let text = "int f(int *a)\n{\n  if (a == 0)\n    return 0;\n  a++;\n  return *a;\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 3).0, [5]);
+    let source = Source::parse(text).unwrap();
+    for mutant in mutants(&source) {
+        assert_eq!(mutant.apply(&source).lines().count(), text.lines().count(), "{mutant:?}");
+    }
+}
+
+#[test]
+fn a_missing_reset_in_a_loop_is_at_the_next_use_around_the_loop() {
+    let text =
+        "int f(int n)\n{\n  int a = 1;\n  while (n--) {\n    n -= a;\n    a = 0;\n  }\n  return n;\n}\n";
+    assert_eq!(missing(text, Operator::MissingReset, 6).0, [5]);
+    assert!(texts(text, Operator::MissingReset)[0].contains("a;\n    \n  }"));
+}
+
+#[test]
+fn initial_values_are_wrong_in_declarations_and_loops() {
+    let text = "void f(void) { int a = 5, i; for (i = 2; i < a; i++) a--; }";
+    let found = texts(text, Operator::WrongInitial);
+    let wanted = ["a = 4", "a = 6", "i = 1", "i = 3"];
+    assert!(
+        found.len() == 4 && found.iter().zip(wanted).all(|(text, part)| text.contains(part)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn neighbouring_arguments_are_swapped_but_not_a_format() {
+    let text = "void f(int a, int b) { g(a, b + 1); printf(\"%d\", a); }";
+    assert_eq!(texts(text, Operator::SwappedArguments), [text.replace("a, b + 1", "b + 1, a")]);
+}
+
+#[test]
+fn another_value_is_returned() {
+    let text = "enum e { A, B }; int f(int a) { if (a) return 0; return A; }";
+    assert_eq!(
+        texts(text, Operator::WrongReturn),
+        [text.replace("return 0", "return 1"), text.replace("return A", "return B")]
+    );
+}
+
+#[test]
+fn a_loop_ends_a_step_early_or_late() {
+    let text = "void f(int n) { while (n > 0) n--; if (n > 0) n = 1; }";
+    let wanted = [text.replacen("n > 0", "n > -1", 1), text.replacen("n > 0", "n > 1", 1)];
+    assert_eq!(texts(text, Operator::LoopBound), wanted);
+}
+
+#[test]
+fn a_missing_break_is_at_the_first_statement_of_the_next_case() {
+    let text = "int f(int a)\n{\n  switch (a) {\n  case 1:\n    a = 2;\n    break;\n  case 3:\n  case 4:\n    a = 5;\n  }\n  return a;\n}\n";
+    assert_eq!(missing(text, Operator::MissingBreak, 6).0, [9]);
+}
+
+#[test]
+fn a_pointer_goes_too_far_or_too_early() {
+    let text = "char f(const char *p, int n) { p++; n++; p = p + n; return *p++; }";
+    let found = texts(text, Operator::PointerStep);
+    let wanted = ["p += 2;", "p + n + 1;", "*++p;"];
+    assert!(
+        found.len() == 3 && found.iter().zip(wanted).all(|(text, part)| text.contains(part)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn another_field_of_the_same_type_is_taken() {
+    let text = "struct s { int a, *p; int b; }; int f(struct s *s) { return s->a; }";
+    assert_eq!(texts(text, Operator::WrongField), [text.replace("s->a", "s->b")]);
+}
+
+#[test]
+fn mutants_are_valid_and_differ_only_in_what_they_say() {
+    let text = include_str!("../../programs/calculate/calculate.c");
+    let source = Source::parse(text).unwrap();
+    let all = mutants(&source);
+    assert!(all.len() > 500, "{}", all.len());
+    for mutant in &all {
+        let mutated = mutant.apply(&source);
+        assert_ne!(mutated, text, "{mutant:?}");
+        assert_eq!(
+            mutated.len() + mutant.original.len(),
+            text.len() + mutant.replacement.len(),
+            "{mutant:?}"
+        );
+        assert!(!mutant.truth.strict.is_empty(), "{mutant:?}");
+        assert!(mutant.truth.strict.is_subset(&mutant.truth.lenient), "{mutant:?}");
+    }
+    for operator in Operator::ALL {
+        assert!(all.iter().any(|mutant| mutant.operator == operator), "no {}", operator.name());
+    }
+}

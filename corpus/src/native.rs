@@ -1,0 +1,112 @@
+//! Programs compiled and run as they are, within limits.
+
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::programs::Test;
+
+/// What files are called in the directory of a case: nothing tells what is wrong.
+pub const SOURCE: &str = "main.c";
+pub const EXECUTABLE: &str = "main";
+pub const INPUT: &str = "input";
+pub const EXPECTED: &str = "expected";
+
+/// A run that takes longer hangs; the longest that ends takes a hundredth of it.
+const SECONDS: &str = "2";
+/// A mutant may write or allocate without end: 512-byte blocks, and KiB.
+const LIMITS: &str = "ulimit -c 0 -f 2048; ulimit -v 1000000; exec \"$@\"";
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    Exited(i32),
+    Killed(i32),
+    Hung,
+}
+
+/// What a run did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub stdout: Vec<u8>,
+    pub ending: Ending,
+}
+
+/// Compiles a source in a directory; false if the compiler refuses it, also where types do not fit.
+pub fn compile(text: &str, directory: &Path) -> Result<bool> {
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(directory.join(SOURCE), text))
+        .with_context(|| format!("{} cannot be written", directory.display()))?;
+    let errors = ["int-conversion", "incompatible-pointer-types", "format", "implicit-function-declaration"];
+    let status = Command::new("gcc")
+        .args(["-g", "-O0"])
+        .args(errors.map(|error| format!("-Werror={error}")))
+        .args(["-o", EXECUTABLE, SOURCE, "-lm"])
+        .current_dir(directory)
+        .stderr(Stdio::null())
+        .status()
+        .context("gcc cannot be run")?;
+    Ok(status.success())
+}
+
+/// Runs what was compiled in a directory; its input stays there.
+pub fn run(directory: &Path, test: &Test) -> Result<Outcome> {
+    let input = directory.join(INPUT);
+    fs::write(&input, &test.stdin).context("an input cannot be written")?;
+    let output = directory.join("output");
+    let status = Command::new("sh")
+        .args(["-c", LIMITS, "sh", "timeout", "-k", "1", SECONDS])
+        .arg(directory.join(EXECUTABLE))
+        .args(test.arguments())
+        .current_dir(directory)
+        .stdin(File::open(&input).context("an input cannot be opened")?)
+        .stdout(File::create(&output).context("an output cannot be written")?)
+        .stderr(Stdio::null())
+        .status()
+        .context("sh cannot be run")?;
+    let ending = match (status.code(), status.signal()) {
+        (Some(124), _) => Ending::Hung,
+        (Some(code), _) if code > 128 => killed(code - 128),
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => killed(signal.unwrap_or(0)),
+    };
+    Ok(Outcome { stdout: fs::read(&output).context("an output cannot be read")?, ending })
+}
+
+/// A program that prints without end is stopped by the limit on its output.
+fn killed(signal: i32) -> Ending {
+    const SIGXFSZ: i32 = 25;
+    if signal == SIGXFSZ { Ending::Hung } else { Ending::Killed(signal) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending(body: &str) -> Ending {
+        let place = tempfile::tempdir().unwrap();
+        let text = format!("#include <stdio.h>\nint main(void) {{ {body} }}\n");
+        assert!(compile(&text, place.path()).unwrap(), "{text}");
+        let test: Test = toml::from_str("stdin = ''").unwrap();
+        run(place.path(), &test).unwrap().ending
+    }
+
+    #[test]
+    fn each_way_to_end_is_told_apart() {
+        assert_eq!(ending("return 3;"), Ending::Exited(3));
+        assert_eq!(ending("return *(volatile int *)0;"), Ending::Killed(11));
+        assert_eq!(ending("for (;;) ;"), Ending::Hung);
+        assert_eq!(ending("for (;;) puts(\"again\");"), Ending::Hung);
+    }
+
+    #[test]
+    fn types_that_do_not_fit_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(!compile("int main(void) { char *a = 0; int b = a; return b; }", place.path()).unwrap());
+    }
+}
