@@ -35,7 +35,7 @@ fn the_same_seed_gives_the_same_cases_and_names_do_not_tell_them() {
 }
 
 #[test]
-fn wrong_conditions_are_among_the_first_statements_that_are_read() {
+fn half_of_a_few_faults_are_among_the_first_three_statements_that_are_read() {
     let tool = tool::binary().unwrap();
     let (_place, harvest) = harvest("crossing", 4, 1);
     let rows: Vec<Row> = harvest

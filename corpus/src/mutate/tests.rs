@@ -58,6 +58,15 @@ fn a_wrong_macro_is_at_the_statements_that_it_stands_in() {
 }
 
 #[test]
+fn a_wrong_macro_in_a_label_is_at_the_switch() {
+    let text =
+        "#define SIZE 4\nint f(int a)\n{\n  switch (a) {\n  case SIZE:\n    a++;\n  }\n  return a;\n}\n";
+    let found = made(text, Operator::WrongConstant);
+    assert_eq!(found.len(), 3);
+    assert!(found.iter().all(|(_, lines)| lines == &[4]), "{found:?}");
+}
+
+#[test]
 fn a_wrong_element_of_a_table_is_at_its_own_line() {
     let text = "static const int table[] = {\n  1,\n  20,\n};\n";
     let lines: Vec<_> = made(text, Operator::WrongConstant).into_iter().map(|(_, lines)| lines).collect();

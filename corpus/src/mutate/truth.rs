@@ -53,6 +53,8 @@ impl Truth {
                 }
                 if let Some(statement) = statement_of(node, source) {
                     lines.extend(own_lines(statement, source));
+                } else if let Some(switch) = switch_of_label(node) {
+                    lines.extend(own_lines(switch, source));
                 } else if ancestors(node).any(|above| above.kind() == "initializer_list") {
                     lines.extend(lines_of(node.byte_range(), source));
                 }
@@ -77,6 +79,12 @@ impl Truth {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+}
+
+/// The `switch` that decides by a `case` label.
+fn switch_of_label(name: Node<'_>) -> Option<Node<'_>> {
+    let label = name.parent().filter(|above| is_field(name, *above, "value"))?;
+    ancestors(label).next()?.parent().filter(|above| above.kind() == "switch_statement")
 }
 
 /// The name of the variable or field that a statement assigns to.
