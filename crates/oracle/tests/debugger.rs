@@ -249,27 +249,47 @@ fn kinds(name: &str, compiler: &str, source: &str, options: &[&str]) {
 }
 
 #[test]
-fn all_kinds_of_c_are_seen_as_by_gdb() {
+fn all_kinds_of_c_by_gcc_are_seen_as_by_gdb() {
     kinds("kinds-gcc", "gcc", "kinds.c", &["-w", "-g", "-O0"]);
+}
+
+#[test]
+fn all_kinds_of_c_by_clang_are_seen_as_by_gdb() {
     kinds("kinds-clang", "clang", "kinds.c", &["-w", "-g", "-O0"]);
 }
 
 #[test]
-fn all_kinds_of_optimised_c_are_seen_as_by_gdb() {
+fn all_kinds_of_optimised_c_by_gcc_are_seen_as_by_gdb() {
     kinds("kinds-gcc-1", "gcc", "kinds.c", &["-w", "-g", "-O1"]);
+}
+
+#[test]
+fn all_kinds_of_optimised_c_by_clang_are_seen_as_by_gdb() {
     kinds("kinds-clang-1", "clang", "kinds.c", &["-w", "-g", "-O1"]);
 }
 
 #[test]
-fn older_debug_information_is_seen_as_by_gdb() {
+fn strict_older_debug_information_is_seen_as_by_gdb() {
     kinds("kinds-gcc-4", "gcc", "kinds.c", &["-w", "-gdwarf-4", "-gstrict-dwarf", "-O0"]);
+}
+
+#[test]
+fn types_in_units_of_their_own_are_seen_as_by_gdb() {
     kinds("kinds-gcc-4-types", "gcc", "kinds.c", &["-w", "-gdwarf-4", "-fdebug-types-section", "-O1"]);
+}
+
+#[test]
+fn the_oldest_debug_information_is_seen_as_by_gdb() {
     kinds("kinds-clang-3", "clang", "kinds.c", &["-w", "-gdwarf-3", "-O0"]);
 }
 
 #[test]
-fn all_kinds_of_cpp_are_seen_as_by_gdb() {
+fn all_kinds_of_cpp_by_gcc_are_seen_as_by_gdb() {
     kinds("classes-gcc", "g++", "classes.cc", &["-w", "-g", "-O0", "-std=c++17"]);
+}
+
+#[test]
+fn all_kinds_of_cpp_by_clang_are_seen_as_by_gdb() {
     kinds("classes-clang", "clang++", "classes.cc", &["-w", "-g", "-O0", "-std=c++17"]);
 }
 
