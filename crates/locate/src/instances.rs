@@ -9,7 +9,7 @@ use machine::{Pass, Time};
 use program::conditions::{Exit, MemberKind, Step};
 use program::{BlockId, Condition, ConditionKind, Program, Scope, Stmt, Trust};
 use replay::events::Ending;
-use replay::{Flow, Recording, Shape, Shapes};
+use replay::{Flow, FunctionFlow, Recording, Shape, Shapes};
 
 /// So many decisions are looked at, the last ones of the run.
 const MOST_INSTANCES: usize = 1 << 20;
@@ -23,8 +23,8 @@ pub struct KnownCondition {
     pub stmt: Option<Stmt>,
     /// Where its ways meet again in the same activation.
     pub join: Option<u64>,
-    /// It decides whether a loop goes on.
-    pub ends_loop: bool,
+    /// It decides whether a loop goes on: which exit leads back to it, and which does not.
+    pub goes_on: Option<Exit>,
     /// How often it was decided.
     pub count: u64,
     /// Of a switch statement: where it can lead to.
@@ -44,6 +44,11 @@ impl KnownCondition {
     /// One of several ways is taken, not one of two.
     pub fn is_switch(&self) -> bool {
         matches!(self.condition.kind, ConditionKind::Switch { .. })
+    }
+
+    /// Whether a decision let a loop go on, so that the other way would leave out all further rounds.
+    pub fn leaves_out(&self, instance: &Instance) -> bool {
+        self.goes_on.is_some() && self.goes_on == instance.exit
     }
 
     /// Its outcome becomes a number.
@@ -338,8 +343,7 @@ impl Walk<'_, '_> {
             self.found.conditions.push(KnownCondition {
                 stmt,
                 condition: condition.clone(),
-                ends_loop: function.as_ref().is_some_and(|(jump, function)| function.ends_loop(*jump))
-                    && targets.is_empty(),
+                goes_on: function.as_ref().and_then(|(jump, function)| goes_on(condition, function, *jump)),
                 join: function.and_then(|(_, function)| function.reconvergence(condition.id.address)),
                 count: 0,
                 targets,
@@ -355,5 +359,16 @@ impl Walk<'_, '_> {
         let all = cases.chain(default.map(|block| (Vec::new(), block)));
         let target = |(values, block)| Some(Target { values, block, address: cfg.block(block)?.start });
         all.filter_map(target).collect()
+    }
+}
+
+/// Which exit of a condition leads back to it, if the other one does not.
+fn goes_on(condition: &Condition, function: &FunctionFlow, jump: u64) -> Option<Exit> {
+    let ConditionKind::Branch { exits, .. } = &condition.kind else { return None };
+    let [first, second] = exits.map(|exit| function.comes_back(exit, jump));
+    match (first, second) {
+        (true, false) => Some(Exit::First),
+        (false, true) => Some(Exit::Second),
+        _ => None,
     }
 }

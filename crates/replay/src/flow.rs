@@ -159,12 +159,9 @@ impl FunctionFlow {
         Some(self.cfg.block(self.post_dominators.immediate(block)?)?.start)
     }
 
-    /// Whether the branch decides if a loop goes on: from one of its sides, and only from one, ways lead back to it.
-    pub fn ends_loop(&self, branch: u64) -> bool {
-        let Some(own) = self.block_at(branch) else { return false };
-        let Some(block) = self.cfg.block(own) else { return false };
-        let sides: Vec<bool> = block.terminator.successors().map(|side| self.leads_back(side, own)).collect();
-        sides.contains(&true) && sides.contains(&false)
+    /// Whether ways lead from a block to the instruction at an address.
+    pub fn comes_back(&self, from: BlockId, address: u64) -> bool {
+        self.block_at(address).is_some_and(|to| self.leads_back(from, to))
     }
 
     fn leads_back(&self, from: BlockId, to: BlockId) -> bool {

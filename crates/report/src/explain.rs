@@ -36,6 +36,8 @@ pub struct ExplainReport {
     pub left_out: usize,
     /// Without a cause: the statements that computed what is wrong, the nearest first.
     pub computed: Vec<LineReport>,
+    /// Without a cause: what is wrong is not computed from anything.
+    pub is_constant: bool,
     pub search: SearchReport,
     /// What of the input makes the difference to one with which the program passes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,6 +170,7 @@ impl ExplainReport {
             causes: explanation.causes.iter().map(|cause| from.cause(cause)).collect(),
             left_out: explanation.left_out,
             computed: from.lines(&explanation.computed),
+            is_constant: explanation.is_constant,
             search: SearchReport::new(&explanation.statistics),
             difference: from.inducing.map(|inducing| InducingReport {
                 part: (from.shorten)(&inducing.part.to_string()),

@@ -209,7 +209,8 @@ pub(crate) fn what_if(cause: &CauseReport, is_certain: bool) -> String {
         return format!("when both go the other way, and only then, the run {}", cause.otherwise);
     }
     let likely = likelihood(cause, is_certain);
-    let likely = likely.map(|likely| format!("{likely} this, or what it compared, is wrong: "));
+    let likely =
+        likely.map(|likely| format!("{likely} this, what it compared, or what it guards is wrong: "));
     format!("{}when it {}, the run {}", likely.unwrap_or_default(), cause.changed, cause.otherwise)
 }
 
@@ -250,7 +251,11 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
                 tried if tried.is_empty() => "and none of that saves the run.".to_owned(),
                 tried => format!("besides {tried}: none of that saves the run."),
             },
-            "So the wrong value is most likely computed, not selected.".to_owned(),
+            match report.is_constant {
+                true => "What is wrong is a constant of the program, so conditions selected it, several of them together."
+                    .to_owned(),
+                false => "So the wrong value is most likely computed, not selected.".to_owned(),
+            },
         ],
     }
 }

@@ -31,8 +31,10 @@ pub struct Explanation {
     pub left_out: usize,
     /// How the failure came about, by dependence.
     pub story: Story,
-    /// The statements that computed what is wrong, the nearest first.
+    /// The statements that computed what is wrong, the nearest first, and after them those that decided about it.
     pub computed: Vec<(Stmt, u32)>,
+    /// What is wrong is not computed from anything: it is a constant, or a text of the program.
+    pub is_constant: bool,
     pub statistics: Statistics,
     pub is_cut_short: bool,
 }
@@ -51,8 +53,8 @@ pub struct Cause {
     pub decided: Decided,
     /// How often the condition was decided before the failure.
     pub total: u64,
-    /// It decides whether a loop goes on.
-    pub ends_loop: bool,
+    /// It let a loop go on, which would have ended otherwise.
+    pub leaves_out: bool,
     /// Conditions that were decided by its outcome and save the run as well, in the order in which they were.
     pub steps: Vec<(Critical, Decided)>,
     /// From the condition to the failure, in the order in which it happened; empty if the failure does not depend on it.
@@ -90,9 +92,9 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         }
     }
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
-    let computed = match causes.is_empty() {
+    let (computed, is_constant) = match causes.is_empty() {
         true => computed(search, &asked.question),
-        false => Vec::new(),
+        false => (Vec::new(), false),
     };
     Explanation {
         causes,
@@ -100,6 +102,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         left_out: all.saturating_sub(told),
         story,
         computed,
+        is_constant,
         statistics: found.statistics,
         is_cut_short: found.is_cut_short,
     }
@@ -167,7 +170,7 @@ fn cause(
     let known = instances.known(&critical.instance);
     Cause {
         total: known.map_or(0, |known| known.count),
-        ends_loop: known.is_some_and(|known| known.ends_loop),
+        leaves_out: known.is_some_and(|known| known.leaves_out(&critical.instance)),
         path: path(search, instances, &failure.asked.question, &critical),
         critical,
         decided,
@@ -278,17 +281,19 @@ fn reading(
 }
 
 /// What computed the value that is wrong, and after that what decided about it.
-fn computed(search: &mut Search<'_, '_>, question: &Question) -> Vec<(Stmt, u32)> {
+fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32)>, bool) {
     let kinds = if question.cells.is_empty() { &[Follow::Full][..] } else { &[Follow::Data, Follow::Full] };
     let mut lines = BTreeSet::new();
     let mut listed = Vec::new();
+    let mut is_constant = false;
     for follow in kinds {
         let slice = search.recording.slice(search.code, question, *follow, &mut Unseen);
         let near =
             nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect());
+        is_constant |= *follow == Follow::Data && near.len() <= 1;
         listed.extend(near.into_iter().filter(|(stmt, _)| lines.insert((stmt.file.clone(), stmt.line))));
     }
-    listed
+    (listed, is_constant)
 }
 
 /// The nearest statements, each line once.
@@ -318,7 +323,7 @@ impl Explanation {
             !self.is_cut_short && [left_out, unverified, cut_short] == [0; 3] && self.left_out == 0;
         let is_plain = |cause: &Cause| {
             matches!(cause.critical.change, Change::Once)
-                && !cause.ends_loop
+                && !cause.leaves_out
                 && cause.critical.distance.is_some()
                 && cause.steps.is_empty()
                 && !cause.from.iter().any(|step| step.role == Role::Makes && !step.made.is_empty())

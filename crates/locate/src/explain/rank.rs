@@ -83,11 +83,11 @@ fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool) 
     };
     // A loop that ends early leaves out all that comes after: that it saves the run says little, unless it should end.
     let known = found.instances.known(&one.instance);
-    let ends_loop = known.is_some_and(|known| known.ends_loop);
+    let leaves_out = known.is_some_and(|known| known.leaves_out(&one.instance));
     // Nobody can look at what has no place in the source.
     let is_nowhere = known.is_none_or(|known| known.stmt.is_none());
     let should_end = matches!(kind, FailureKind::Hang { .. }) || effect == 0 && one.effect == Effect::Skips;
-    (effect, is_nowhere, ends_loop && !should_end)
+    (effect, is_nowhere, leaves_out && !should_end)
 }
 
 /// Goes from a condition to the one whose outcome it was decided by, and so on.

@@ -73,6 +73,8 @@ impl Point {
 
 struct Seeker<'a> {
     point: &'a Point,
+    /// The walk began inside of a call that the point's own statement makes: to come back from there is to come to the point.
+    is_within: bool,
     open: Vec<Key>,
     /// How many of the regions around the point are open.
     common: usize,
@@ -83,7 +85,9 @@ struct Seeker<'a> {
 impl<'a> Seeker<'a> {
     fn new(point: &'a Point, open: Vec<Key>) -> Seeker<'a> {
         let common = open.iter().zip(&point.path).take_while(|(mine, theirs)| mine == theirs).count();
-        Seeker { point, open, common, decisions: 0, presence: Presence::default() }
+        let is_within = common == point.path.len()
+            && open.get(common).and_then(site).is_some_and(|site| Some(site) == point.statement);
+        Seeker { point, is_within, open, common, decisions: 0, presence: Presence::default() }
     }
 
     fn event(&mut self, event: Event) {
@@ -92,6 +96,9 @@ impl<'a> Seeker<'a> {
                 // What is around everything has no key.
                 self.open.truncate(depth.saturating_sub(1));
                 self.common = self.common.min(self.open.len());
+                let is_back = self.open.len() == self.point.path.len() && self.common == self.open.len();
+                self.presence.reached |= self.is_within && is_back;
+                self.is_within &= self.open.len() > self.point.path.len();
             }
             Event::Enter(key) => {
                 self.decisions += u64::from(matches!(key, Key::Side { .. }));
@@ -112,6 +119,14 @@ impl<'a> Seeker<'a> {
                 self.presence.reached |= is_there && Some(key) == self.point.statement;
             }
         }
+    }
+}
+
+/// The statement that a call was made from.
+fn site(region: &Key) -> Option<PointKey> {
+    match region {
+        Key::Call { site, .. } | Key::Trusted { site } => site.map(|(statement, _)| statement),
+        Key::Side { .. } | Key::Again { .. } => None,
     }
 }
 
