@@ -16,7 +16,7 @@ use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind};
 
 use super::{made_from, step_of, story_of};
 use crate::instances::Instances;
-use crate::switching::{Critical, Distances, Effect, Found, Search};
+use crate::switching::{Change, Critical, Distances, Effect, Found, Search};
 
 /// So often an outcome is handed on.
 const MOST_HANDED_ON: usize = 4;
@@ -83,7 +83,9 @@ fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool) 
     };
     // A loop that ends early leaves out all that comes after: that it saves the run says little, unless it should end.
     let known = found.instances.known(&one.instance);
-    let leaves_out = known.is_some_and(|known| known.leaves_out(&one.instance));
+    let is_whole = !matches!(one.change, Change::Once);
+    let leaves_out =
+        known.is_some_and(|known| known.leaves_out(&one.instance) || is_whole && known.goes_on.is_some());
     // Nobody can look at what has no place in the source.
     let is_nowhere = known.is_none_or(|known| known.stmt.is_none());
     let should_end = matches!(kind, FailureKind::Hang { .. }) || effect == 0 && one.effect == Effect::Skips;

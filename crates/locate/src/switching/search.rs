@@ -25,6 +25,8 @@ const LARGEST_BATCH: usize = 1 << 14;
 /// What a trial may take beyond what the failing run took.
 const GRACE: u64 = 1 << 20;
 
+const GRACE_OF_HANGS: u64 = 1 << 17;
+
 /// How the search is made.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -229,7 +231,8 @@ impl<'a> Search<'a, '_> {
     pub(super) fn deadline(&self) -> Time {
         let end = self.recording.end();
         match self.failure.kind {
-            FailureKind::Hang { .. } => self.judge.case.end(),
+            // A loop that is left at last has to have the time to come to the program's end.
+            FailureKind::Hang { .. } => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE_OF_HANGS)),
             _ => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE)).min(self.judge.case.end()),
         }
     }
