@@ -171,6 +171,7 @@ fn search(
         budget: arguments.budget,
         parks: true,
         threads: jobs(arguments),
+        goes_beyond: true,
     };
     // They were understood when the run was judged.
     let assertions = Assertions::of(case).unwrap_or_default();

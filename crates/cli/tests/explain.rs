@@ -97,12 +97,63 @@ fn a_run_that_does_not_fail_is_told_so() {
 }
 
 #[test]
-fn what_cannot_judge_thousands_of_runs_is_refused() {
-    let scratch = Scratch::new("explain-dear");
+fn a_command_of_the_user_judges_the_trials() {
+    let scratch = Scratch::new("explain-oracle");
     let program = compile(&scratch, &example("triangle"));
-    let ran = scratch.whydunit(&["explain", "--oracle", "false", "--", &program, "6", "5", "4"]);
+    let oracle = ["--oracle", "grep -q 9.92 stdout"];
+    let ran = explain(&scratch, &oracle, &[&program, "6", "5", "4"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   triangle.c:16"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("exits with status 0, and the oracle agrees"), "{}", ran.stdout);
+}
+
+#[test]
+fn an_assertion_at_a_line_judges_the_trials() {
+    let scratch = Scratch::new("explain-assert");
+    let program = compile(&scratch, &example("triangle"));
+    let holds = ["--assert", "triangle.c:35: area < 9.95"];
+    let ran = explain(&scratch, &holds, &[&program, "6", "5", "4"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   triangle.c:16"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("keeps what was asserted"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_source_is_compiled_first() {
+    let scratch = Scratch::new("explain-source");
+    scratch.write("triangle.c", &std::fs::read_to_string(example("triangle")).unwrap());
+    let words = ["explain", "triangle.c", "--expect-stdout", "9.92", "--", "6", "5", "4"];
+    let ran = scratch.whydunit(&words);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   triangle.c:16"), "{}", ran.stdout);
+    assert_eq!(ran.stdout, scratch.whydunit(&words).stdout, "the same report each time");
+    scratch.write("wrong.c", "int main(void) { return x; }\n");
+    let ran = scratch.whydunit(&["explain", "wrong.c", "--"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("--assert or --oracle"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("could not compile wrong.c"), "{}", ran.stderr);
+    let ran = scratch.whydunit(&["explain", "missing.c", "--"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("missing.c cannot be compiled"), "{}", ran.stderr);
+    let ran = scratch.whydunit(&["explain", "triangle.txt", "--", "./prog"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("triangle.txt is no C or C++ file"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_differs_from_a_passing_input_is_tried_first() {
+    let scratch = Scratch::new("explain-passing");
+    let program = compile(&scratch, &of_locate("settings"));
+    scratch.write("passing.txt", "# c\ncolor=red\nname=x\nsize=3\n");
+    let input = "# c\ncolor=red\nname=\nsize=3\n";
+    let ran = explain(&scratch, &["--passing-input", "passing.txt"], &[&program], input);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   settings.c:39"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("bytes of stdin;"), "{}", ran.stdout);
+    scratch.write("failing.txt", input);
+    let words = ["explain", "--passing-input", "failing.txt", "--", &program];
+    let ran = scratch.whydunit_apart(&words, input.as_bytes());
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("with failing.txt the program fails as well"), "{}", ran.stderr);
 }
 
 #[test]

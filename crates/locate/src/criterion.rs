@@ -37,6 +37,8 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
             question.cells.push(Cell::Memory { address, length: size });
         }
     }
+    // A value that is wrong says more than that the run came there.
+    question.why_here = question.cells.is_empty();
     Asked { question, subject: Asking::Reached, stmt: None, hit: None }
 }
 

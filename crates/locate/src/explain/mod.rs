@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use program::{ConditionKind, Stmt, conditions::Exit};
 use replay::failure::{AbortKind, FailureKind};
-use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
+use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told, WayBeginning};
 use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Unseen};
 
 use crate::instances::{Instances, KnownCondition};
@@ -204,9 +204,13 @@ fn path(
     question: &Question,
     critical: &Critical,
 ) -> Vec<Told> {
-    let is_it = |time: machine::Time| instances.at(time) == Some(critical.place);
+    let beginning = WayBeginning {
+        stmt: instances.known(&critical.instance).and_then(|known| known.stmt.clone()),
+        is_it: &|time| instances.at(time) == Some(critical.place),
+        is_last: &|time| instances.is_last_before(&critical.instance, time),
+    };
     for follow in [Follow::Full, Follow::Relevant(Bounds::default())] {
-        let way = search.recording.way(search.code, question, follow, &is_it);
+        let way = search.recording.way(search.code, question, follow, &beginning);
         if !way.is_empty() {
             return way;
         }

@@ -11,10 +11,10 @@ use lift::Reg;
 use program::Stmt;
 use program::conditions::MemberKind;
 use replay::failure::FailureKind;
-use replay::story::{Role, Story, Told};
+use replay::story::{Link, Role, Story, Told};
 use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind};
 
-use super::{made_from, step_of, story_of};
+use super::{step_of, story_of};
 use crate::instances::Instances;
 use crate::switching::{Change, Critical, Distances, Effect, Found, Search};
 
@@ -112,7 +112,7 @@ fn upstream(search: &mut Search<'_, '_>, found: &Found, nearest: &Critical, all:
 /// The one of some decisions whose outcome became what is asked about in a story.
 fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> Option<Critical> {
     let mut seen = BTreeSet::from([0]);
-    let mut queue: VecDeque<usize> = made_from(&story.end).into();
+    let mut queue: VecDeque<usize> = outcomes(&story.end).into();
     while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
         if seen.len() > MOST_BETWEEN {
             return None;
@@ -120,7 +120,7 @@ fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> O
         if !seen.insert(step.number) {
             continue;
         }
-        let values = made_from(step);
+        let values = outcomes(step);
         let deciding = step.chosen_by.iter().filter_map(|by| step_of(story, by.number));
         // The outcome itself is the value; or the value is a constant, which a condition has chosen.
         let itself = decision_of(step, instances, others);
@@ -138,6 +138,25 @@ fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> O
         }
     }
     None
+}
+
+/// The steps that made the value of a step: of a call what it returned, not what it was given; and no addresses.
+fn outcomes(step: &Told) -> Vec<usize> {
+    let returned = step.links.iter().filter_map(|link| match link {
+        Link::Returned { by, .. } => Some(by.number),
+        _ => None,
+    });
+    let returned: Vec<usize> = returned.collect();
+    if !returned.is_empty() {
+        return returned;
+    }
+    let operands = step.used.iter().filter(|operand| !operand.is_address);
+    let operands = operands.filter_map(|operand| Some(operand.from?.number));
+    let links = step.links.iter().filter_map(|link| match link {
+        Link::Passed { by, .. } | Link::Other { by, is_address: false } => Some(by.number),
+        Link::Returned { .. } | Link::Other { .. } => None,
+    });
+    operands.chain(links).collect()
 }
 
 /// The one of some decisions that a step is.

@@ -36,6 +36,8 @@ pub struct Options {
     /// Trials wait where their way meets the spine's; the outcome is the same.
     pub parks: bool,
     pub threads: usize,
+    /// If no single decision helps, other things are tried.
+    pub goes_beyond: bool,
 }
 
 /// What a search came to.
@@ -102,7 +104,7 @@ impl<'a> Search<'a, '_> {
     /// Tries all conditions that the budget suffices for, and if none helps, what there is besides.
     pub fn run(&mut self, options: &Options, meter: &Meter) -> Found {
         let mut found = self.singles(options, meter, Bounds::NONE);
-        if !found.helps() && !found.is_cut_short {
+        if options.goes_beyond && !found.helps() && !found.is_cut_short {
             self.go_beyond(&mut found, options, meter);
         }
         found

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use linux::Process;
 use locate::criterion::asked_of;
+use locate::instances::Instances;
 use locate::switching::{Found, Judge, Meter, Options, Order, Search};
 use program::{Program, Scope};
 use replay::failure::{Failure, Verdict};
@@ -81,14 +82,24 @@ pub struct Failing {
 
 impl Failing {
     pub fn new(case: Case) -> Failing {
+        Failing::try_new(case).expect("the run does not fail")
+    }
+
+    /// `None` if the run does not fail.
+    pub fn try_new(case: Case) -> Option<Failing> {
         let recording = Recording::make(case.load().unwrap(), case.end());
         let view = |process: &Process| Program::from_memory(&process.machine.memory);
         let examined = examine(&case, case.load().unwrap(), &view).unwrap();
-        let Verdict::Failed(failure) = examined.verdict else {
-            panic!("the run does not fail: {:?}", recording.last().kernel.output)
-        };
+        let Verdict::Failed(failure) = examined.verdict else { return None };
         let program = Program::from_memory(&recording.last().machine.memory);
-        Failing { case, recording, program, failure, inducing: Vec::new() }
+        Some(Failing { case, recording, program, failure, inducing: Vec::new() })
+    }
+
+    /// How many decisions there are before the failure.
+    pub fn decisions(&mut self) -> usize {
+        let (flow, scope) = (Flow::new(&self.program), Scope::new(&[], &[]).unwrap());
+        let begin = self.recording.program_start();
+        Instances::of(&mut self.recording, &flow, &scope, begin, self.failure.time).list.len()
     }
 
     pub fn switch(&mut self, options: &Options) -> Found {
@@ -122,5 +133,5 @@ impl Failing {
 }
 
 pub fn options() -> Options {
-    Options { order: Order::Prior, budget: u64::MAX, parks: true, threads: 2 }
+    Options { order: Order::Prior, budget: u64::MAX, parks: true, threads: 2, goes_beyond: true }
 }

@@ -32,6 +32,7 @@ pub use begin::{Begun, BegunWith};
 pub use decision::Decided;
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
+pub use way::Beginning as WayBeginning;
 
 use crate::Slice;
 

@@ -17,9 +17,20 @@ const MOST_INSTANCES: usize = 1 << 21;
 /// A way that is longer is told without its middle.
 const MOST_TOLD: usize = 24;
 
+/// Where a way begins.
+pub struct Beginning<'a> {
+    /// The statement that decided, and whether a time is that of the decision.
+    pub stmt: Option<Stmt>,
+    pub is_it: &'a dyn Fn(Time) -> bool,
+    /// Whether the decision is the last of its kind up to a time. What the same execution of the statement makes then, it made by
+    /// that decision: `x = a ? b : c`.
+    pub is_last: &'a dyn Fn(Time) -> bool,
+}
+
 /// Remembers for each instance the nearest one that used something of it.
 struct Ways<'a> {
-    is_wanted: &'a dyn Fn(Time) -> bool,
+    beginning: &'a Beginning<'a>,
+    stmt: Option<StmtId>,
     nearest: HashMap<u32, Step, FxBuildHasher>,
     /// The instance at which the way begins.
     found: Option<u32>,
@@ -33,7 +44,9 @@ impl Watch for Ways<'_> {
                 *known = step;
             }
         }
-        if self.found.is_none() && (self.is_wanted)(step.time) {
+        let is_it = || (self.beginning.is_it)(step.time);
+        let is_made_by_it = || self.stmt == Some(step.stmt) && (self.beginning.is_last)(step.time);
+        if self.found.is_none() && (is_it() || is_made_by_it()) {
             self.found = Some(step.maker);
             // What it decided counts, not what else it did.
             self.nearest.insert(step.maker, step);
@@ -42,16 +55,17 @@ impl Watch for Ways<'_> {
 }
 
 impl Recording {
-    /// The steps from what happened at a wanted time to the criterion, in the order in which they happened, without the
+    /// The steps from a decision to the criterion, in the order in which they happened, without the
     /// criterion itself; none if the criterion does not depend on it.
     pub fn way(
         &mut self,
         code: &mut Code<'_>,
         question: &Question,
         follow: Follow,
-        is_wanted: &dyn Fn(Time) -> bool,
+        beginning: &Beginning<'_>,
     ) -> Vec<Told> {
-        let mut ways = Ways { is_wanted, nearest: HashMap::default(), found: None };
+        let stmt = beginning.stmt.clone().map(|stmt| code.intern(stmt));
+        let mut ways = Ways { beginning, stmt, nearest: HashMap::default(), found: None };
         self.slice(code, question, follow, &mut ways);
         let mut steps: Vec<Step> = Vec::new();
         let mut at = ways.found;
