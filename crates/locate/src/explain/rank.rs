@@ -1,8 +1,8 @@
 //! Which of the conditions that save a run is the likeliest cause.
 //!
 //! The nearest to the failure first: everything that comes before it can keep it from happening, and most of that is innocent. From
-//! there the way leads upstream only as long as one condition hands its outcome on to the next: `if (is_large(x))` to the
-//! `return x > limit` in it, `if (found)` to the condition under which `found = 1` stands.
+//! there the way leads upstream only as long as one condition hands its outcome on to the next as a value: `if (is_large(x))`
+//! to the `return x > limit` in it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -121,17 +121,8 @@ fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> O
             continue;
         }
         let values = outcomes(step);
-        let deciding = step.chosen_by.iter().filter_map(|by| step_of(story, by.number));
-        // The outcome itself is the value; or the value is a constant, which a condition has chosen.
-        let itself = decision_of(step, instances, others);
-        let chosen = || deciding.into_iter().find_map(|step| decision_of(step, instances, others));
-        match itself {
+        match decision_of(step, instances, others) {
             Some(found) => return Some(found.clone()),
-            None if values.is_empty() => {
-                if let Some(found) = chosen() {
-                    return Some(found.clone());
-                }
-            }
             // What is computed from several values is nobody's outcome.
             None if values.len() == 1 => queue.extend(values),
             None => {}
