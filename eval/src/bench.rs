@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::speed::{self, Clock};
-use crate::{debug_info, memory, place, recordings, snapshots};
+use crate::{debug_info, memory, place, recordings, snapshots, switching};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -23,6 +23,9 @@ pub struct Options {
     /// Only the table of speeds
     #[arg(long)]
     pub speed: bool,
+    /// Only the tables of predicate switching
+    #[arg(long)]
+    pub switching: bool,
 }
 
 pub fn run(options: &Options) -> Result<()> {
@@ -37,6 +40,10 @@ pub fn run(options: &Options) -> Result<()> {
         command.get(1..).unwrap_or_default().join(" ").trim(),
         processor()
     );
+    if options.switching {
+        println!("{}", switching::table(divisor)?);
+        return Ok(());
+    }
     println!("{}", speed::table(&whydunit, rounds, divisor, clock)?);
     if options.speed {
         return Ok(());
@@ -45,6 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
     println!("{}", snapshots::table()?);
     println!("{}", recordings::table(rounds, divisor)?);
     println!("{}", debug_info::table(rounds)?);
+    println!("{}", switching::table(divisor)?);
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod place;
 mod recordings;
 mod snapshots;
 mod speed;
+mod switching;
 
 use clap::{Parser, Subcommand};
 

@@ -103,7 +103,7 @@ pub fn text(name: &str, bytes: usize) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn scratch() -> Result<PathBuf> {
+pub fn scratch() -> Result<PathBuf> {
     let directory = target().join("eval");
     fs::create_dir_all(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     Ok(directory)
