@@ -111,7 +111,7 @@ fn a_command_of_the_user_judges_the_trials() {
 fn an_assertion_at_a_line_judges_the_trials() {
     let scratch = Scratch::new("explain-assert");
     let program = compile(&scratch, &example("triangle"));
-    let holds = ["--assert", "triangle.c:35: area < 9.95"];
+    let holds = ["--assert", "triangle.c:35: area > 9.9 && area < 9.95"];
     let ran = explain(&scratch, &holds, &[&program, "6", "5", "4"], "");
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.stdout.contains("CAUSE   triangle.c:16"), "{}", ran.stdout);

@@ -175,6 +175,22 @@ impl Instances {
         latest.find(|other| other.condition == instance.condition) == Some(instance)
     }
 
+    /// Whether the statement that made a decision is still at it at a later time, as far as decisions tell: none of its
+    /// function has been made since by another statement, nor this one again.
+    pub fn is_under_way(&self, instance: &Instance, time: Time) -> bool {
+        let place = |instance: &Instance| {
+            let known = self.known(instance)?;
+            let stmt = known.stmt.as_ref().map(|stmt| (&stmt.file, stmt.line));
+            Some((known.condition.id.function, stmt))
+        };
+        let Some((function, stmt)) = place(instance).filter(|_| instance.time <= time) else { return false };
+        let after = self.list.partition_point(|other| other.time <= instance.time);
+        let since = self.list.iter().skip(after).take_while(|other| other.time <= time);
+        since
+            .filter_map(|other| Some((other, place(other)?)))
+            .all(|(other, (of, at))| of != function || at == stmt && other.condition != instance.condition)
+    }
+
     pub fn known(&self, instance: &Instance) -> Option<&KnownCondition> {
         self.conditions.get(instance.condition as usize)
     }

@@ -207,7 +207,7 @@ fn path(
     let beginning = WayBeginning {
         stmt: instances.known(&critical.instance).and_then(|known| known.stmt.clone()),
         is_it: &|time| instances.at(time) == Some(critical.place),
-        is_last: &|time| instances.is_last_before(&critical.instance, time),
+        is_under_way: &|time| instances.is_under_way(&critical.instance, time),
     };
     for follow in [Follow::Full, Follow::Relevant(Bounds::default())] {
         let way = search.recording.way(search.code, question, follow, &beginning);
@@ -224,9 +224,12 @@ fn from(before: &Story) -> Vec<Told> {
     let mut found: Vec<Told> = Vec::new();
     let mut seen = BTreeSet::from([0]);
     let mut queue = VecDeque::from([0]);
+    let compared = rank::outcomes(&before.end);
     while let Some(step) = queue.pop_front().and_then(|number| step_of(before, number)) {
         let is_news = step.number != 0 && step.stmt != before.end.stmt;
-        let says = !step.made.is_empty() || is_return(step) && !step.used.is_empty();
+        // A constant that is returned says something only to who compares it.
+        let is_told = !step.used.is_empty() || compared.contains(&step.number);
+        let says = !step.made.is_empty() || is_return(step) && is_told;
         if is_news && says && found.len() < MOST_FROM {
             found.push(step.clone());
         }

@@ -132,7 +132,7 @@ fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> O
 }
 
 /// The steps that made the value of a step: of a call what it returned, not what it was given; and no addresses.
-fn outcomes(step: &Told) -> Vec<usize> {
+pub fn outcomes(step: &Told) -> Vec<usize> {
     let returned = step.links.iter().filter_map(|link| match link {
         Link::Returned { by, .. } => Some(by.number),
         _ => None,

@@ -22,9 +22,9 @@ pub struct Beginning<'a> {
     /// The statement that decided, and whether a time is that of the decision.
     pub stmt: Option<Stmt>,
     pub is_it: &'a dyn Fn(Time) -> bool,
-    /// Whether the decision is the last of its kind up to a time. What the same execution of the statement makes then, it made by
-    /// that decision: `x = a ? b : c`.
-    pub is_last: &'a dyn Fn(Time) -> bool,
+    /// Whether the same execution of the statement is still under way at a time. What it makes then, it makes by that decision:
+    /// `x = a ? b : c`.
+    pub is_under_way: &'a dyn Fn(Time) -> bool,
 }
 
 /// Remembers for each instance the nearest one that used something of it.
@@ -45,7 +45,7 @@ impl Watch for Ways<'_> {
             }
         }
         let is_it = || (self.beginning.is_it)(step.time);
-        let is_made_by_it = || self.stmt == Some(step.stmt) && (self.beginning.is_last)(step.time);
+        let is_made_by_it = || self.stmt == Some(step.stmt) && (self.beginning.is_under_way)(step.time);
         if self.found.is_none() && (is_it() || is_made_by_it()) {
             self.found = Some(step.maker);
             // What it decided counts, not what else it did.
