@@ -4,12 +4,10 @@ use crate::mutate::Lines;
 use crate::native::SOURCE;
 use crate::tool::{Line, Place, Report};
 
-/// The text form lists so many steps under FROM.
-const LISTED_FROM: usize = 5;
-
 /// A part of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    Failed,
     Cause,
     Path,
     From,
@@ -21,6 +19,7 @@ pub enum Part {
 impl Part {
     pub fn name(self) -> &'static str {
         match self {
+            Part::Failed => "failed",
             Part::Cause => "cause",
             Part::Path => "path",
             Part::From => "from",
@@ -31,8 +30,8 @@ impl Part {
     }
 }
 
-/// The distinct statements of a report in the order in which a person reads it: CAUSE with what depends on it, PATH,
-/// FROM, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
+/// The distinct statements of a report in the order in which a person reads it: where it FAILED, what was UNSET, CAUSE with what
+/// was decided by it, PATH, FROM, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
 pub fn reading_order(report: &Report) -> Vec<(Place, Part)> {
     let mut read: Vec<(Place, Part)> = Vec::new();
     let mut add = |lines: &mut dyn Iterator<Item = &Line>, part: Part| {
@@ -42,11 +41,11 @@ pub fn reading_order(report: &Report) -> Vec<(Place, Part)> {
             }
         }
     };
+    add(&mut report.failed_at.iter().chain(&report.unset), Part::Failed);
     if let Some((cause, others)) = report.causes.split_first() {
-        add(&mut std::iter::once(&cause.condition).chain(&cause.steps), Part::Cause);
+        add(&mut [&cause.condition].into_iter().chain(&cause.second).chain(&cause.steps), Part::Cause);
         add(&mut cause.path.iter(), Part::Path);
-        let made = cause.before.iter().filter(|step| !step.made.is_empty());
-        add(&mut made.take(LISTED_FROM), Part::From);
+        add(&mut cause.before.iter(), Part::From);
         add(&mut others.iter().map(|other| &other.condition), Part::AlsoPossible);
         add(&mut cause.reading.iter(), Part::ReadNext);
     }
@@ -102,7 +101,7 @@ mod tests {
 
     fn line(number: usize) -> Line {
         let place = Some(Place { file: SOURCE.to_owned(), line: number });
-        Line { place, text: None, made: vec![serde_json::Value::Null] }
+        Line { place, text: None }
     }
 
     fn report() -> Report {
@@ -110,24 +109,31 @@ mod tests {
             condition: line(10),
             steps: vec![line(11), line(10)],
             path: vec![line(10), line(12)],
-            before: vec![Line { made: Vec::new(), ..line(99) }, line(5), Line { place: None, ..line(0) }],
+            before: vec![line(5), Line { place: None, ..line(0) }],
             reading: vec![line(5), line(6)],
+            second: Some(line(13)),
         };
         let other = Cause { condition: line(20), path: vec![line(98)], ..Cause::default() };
-        Report { causes: vec![cause, other], computed: vec![line(97)], ..Report::default() }
+        Report {
+            failed_at: Some(line(12)),
+            causes: vec![cause, other],
+            computed: vec![line(97)],
+            ..Report::default()
+        }
     }
 
     #[test]
     fn a_report_is_read_from_top_to_bottom_and_each_statement_once() {
         let read: Vec<usize> = reading_order(&report()).iter().map(|(place, _)| place.line).collect();
-        assert_eq!(read, [10, 11, 12, 5, 20, 6, 97]);
+        assert_eq!(read, [12, 10, 13, 11, 5, 20, 6, 97]);
     }
 
     #[test]
     fn the_rank_is_that_of_the_first_line_of_the_fault() {
         let read = reading_order(&report());
-        assert_eq!(rank(&read, &Lines::from([10])), Some((1, Part::Cause)));
-        assert_eq!(rank(&read, &Lines::from([6, 20])), Some((5, Part::AlsoPossible)));
+        assert_eq!(rank(&read, &Lines::from([12])), Some((1, Part::Failed)));
+        assert_eq!(rank(&read, &Lines::from([10])), Some((2, Part::Cause)));
+        assert_eq!(rank(&read, &Lines::from([6, 20])), Some((6, Part::AlsoPossible)));
         assert_eq!(rank(&read, &Lines::from([99])), None);
     }
 

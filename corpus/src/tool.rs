@@ -30,6 +30,9 @@ pub struct Answer {
 /// The members of the answer in JSON that matter here.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Report {
+    /// Where the run crashed, and the use of something without a value.
+    pub failed_at: Option<Line>,
+    pub unset: Option<Line>,
     pub is_certain: bool,
     pub is_cut_short: bool,
     pub causes: Vec<Cause>,
@@ -39,6 +42,9 @@ pub struct Report {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Cause {
     pub condition: Line,
+    /// The other condition of a pair.
+    #[serde(default)]
+    pub second: Option<Line>,
     pub steps: Vec<Line>,
     pub path: Vec<Line>,
     pub before: Vec<Line>,
@@ -51,9 +57,6 @@ pub struct Line {
     pub place: Option<Place>,
     #[serde(default)]
     pub text: Option<String>,
-    /// Of a step: the values that it made.
-    #[serde(default)]
-    pub made: Vec<serde_json::Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

@@ -139,7 +139,8 @@ fn unset(kind: &FailureKind, story: &Story) -> Option<Unset> {
             _ => None,
         });
         let is_own = |name: &String| step.text.as_deref().is_some_and(|text| text.contains(name.as_str()));
-        if let Some(name) = name.filter(is_own).filter(|_| step.number == 0 || step.library.is_none()) {
+        let is_crash = step.stmt == story.end.stmt;
+        if let Some(name) = name.filter(is_own).filter(|_| is_crash || step.library.is_none()) {
             return Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name });
         }
         queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
@@ -287,9 +288,10 @@ fn reading(
     (reading, sizes)
 }
 
-/// What computed the value that is wrong, and after that what decided about it.
+/// What computed the value that is wrong, after that what decided about it, and what would have if it had gone the other way.
 fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32)>, bool) {
-    let kinds = if question.cells.is_empty() { &[Follow::Full][..] } else { &[Follow::Data, Follow::Full] };
+    let kinds = [Follow::Data, Follow::Full, Follow::Relevant(Bounds::default())];
+    let kinds = kinds.iter().skip(usize::from(question.cells.is_empty()));
     let mut lines = BTreeSet::new();
     let mut listed = Vec::new();
     let mut is_constant = false;
