@@ -86,7 +86,8 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     let all = found.critical.len();
     let ranked = rank::rank(search, &found);
     let mut causes = Vec::new();
-    for chain in ranked {
+    for mut chain in ranked {
+        chain.steps.retain(|step| search.holds_afresh(step));
         if causes.len() < MOST_CAUSES && search.holds_afresh(&chain.head) {
             causes.push(cause(search, &found, &story, chain));
         }
