@@ -13,7 +13,7 @@ use super::plan::{Always, Switch};
 use super::search::{Bounds, Found, Options, Search, in_threads, job, make};
 use super::sweep::{Job, Rules};
 use super::trial::{self, Ending, Trial};
-use super::verify::{Change, Critical, Effect, Verifier};
+use super::verify::{Change, Critical, Effect};
 use crate::criterion::asked_of;
 use crate::instances::{Instance, Instances, Target};
 
@@ -58,11 +58,8 @@ impl Search<'_, '_> {
                 }
             }
         }
-        let program = self.flow.program();
-        let watched = self.judge.watch(Some(program)).filter(|_| !self.judge.assertions.is_empty());
-        let (names, deadline) = ((self.flow, self.scope), self.deadline());
-        let mut verifier =
-            Verifier::new(self.recording, names, self.judge, watched.as_ref(), self.failure, deadline);
+        let watched = self.watched();
+        let mut verifier = self.verifier(watched.as_ref());
         meter.expects(chosen.len());
         for portion in chosen.chunks(PORTION) {
             if is_over(found, options, meter) {
@@ -98,11 +95,8 @@ impl Search<'_, '_> {
         }
         found.statistics.left_out += chosen.len().saturating_sub(MOST_WHOLES) as u64;
         chosen.truncate(MOST_WHOLES);
-        let program = self.flow.program();
-        let watched = self.judge.watch(Some(program)).filter(|_| !self.judge.assertions.is_empty());
-        let (names, deadline) = ((self.flow, self.scope), self.deadline());
-        let mut verifier =
-            Verifier::new(self.recording, names, self.judge, watched.as_ref(), self.failure, deadline);
+        let watched = self.watched();
+        let mut verifier = self.verifier(watched.as_ref());
         meter.expects(chosen.len());
         let mut start = self.recording.at(self.recording.start());
         for portion in chosen.chunks(PORTION) {

@@ -8,6 +8,7 @@ use linux::Process;
 use machine::Time;
 use program::Scope;
 use replay::failure::{Failure, FailureKind, Verdict};
+use replay::oracle::Watched;
 use replay::{Code, Flow, Follow, Question, Recording, Seed, Slice};
 
 use super::judging::{Judge, Meter, end_of};
@@ -100,7 +101,7 @@ impl Bounds {
     const NONE: Bounds = Bounds { after: Time(0), most: usize::MAX };
 }
 
-impl<'a> Search<'a, '_> {
+impl<'a, 'p> Search<'a, 'p> {
     /// Tries all conditions that the budget suffices for, and if none helps, what there is besides.
     pub fn run(&mut self, options: &Options, meter: &Meter) -> Found {
         let mut found = self.singles(options, meter, Bounds::NONE);
@@ -155,11 +156,8 @@ impl<'a> Search<'a, '_> {
     }
 
     fn in_batches(&mut self, order: &[usize], found: &mut Found, options: &Options, meter: &Meter) {
-        let program = self.flow.program();
-        let watched = self.judge.watch(Some(program)).filter(|_| !self.judge.assertions.is_empty());
-        let names = (self.flow, self.scope);
-        let (judge, failure, deadline) = (self.judge, self.failure, self.deadline());
-        let mut verifier = Verifier::new(self.recording, names, judge, watched.as_ref(), failure, deadline);
+        let watched = self.watched();
+        let mut verifier = self.verifier(watched.as_ref());
         let (mut done, mut batch) = (0, FIRST_BATCH);
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
             if found.statistics.instructions > options.budget || meter.is_over() {
@@ -206,6 +204,25 @@ impl<'a> Search<'a, '_> {
             found.critical.push(Critical { place, distance, trial: number, ..saved });
         }
         found.trials.push((place, trial));
+    }
+
+    /// What assertions there are, in the program as it is at the end.
+    pub(super) fn watched<'r>(&self) -> Option<Watched<'r>>
+    where
+        'a: 'r,
+        'p: 'r,
+    {
+        self.judge.watch(Some(self.flow.program())).filter(|_| !self.judge.assertions.is_empty())
+    }
+
+    pub(super) fn verifier<'r>(&mut self, watched: Option<&'r Watched<'r>>) -> Verifier<'r>
+    where
+        'a: 'r,
+        'p: 'r,
+    {
+        let deadline = self.deadline();
+        let names = (self.flow, self.scope);
+        Verifier::new(self.recording, names, self.judge, watched, self.failure, deadline)
     }
 
     pub(super) fn rules<'r>(&self, instances: &'r Instances, options: &Options, meter: &'r Meter) -> Rules<'r>
