@@ -21,7 +21,7 @@ use replay::{Bytes, Case, Channel, Code, Expectation, Flow, Recording, Stdin};
 use crate::place;
 
 /// Rounds and entries of ledger, whose last byte counts as wrong: nothing helps, so that all is tried.
-const LENGTHS: [(u32, u32); 3] = [(1, 100), (1, 200), (1, 800)];
+const LENGTHS: [(u32, u32); 3] = [(1, 100), (1, 200), (1, 400)];
 
 /// Examples in which one condition repairs the run: the program, its arguments, its input, and what it should print.
 const EXAMPLES: [(&str, &[&str], Option<&str>); 6] = [

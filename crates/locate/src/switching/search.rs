@@ -159,6 +159,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
         let (mut done, mut batch) = (0, FIRST_BATCH);
+        let mut parking = Parking::default();
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
             if found.statistics.instructions > options.budget || meter.is_over() {
                 found.is_cut_short = true;
@@ -167,8 +168,10 @@ impl<'a, 'p> Search<'a, 'p> {
             let places = &places[..places.len().min(batch)];
             let jobs: Vec<(usize, Job)> =
                 places.iter().filter_map(|place| Some((*place, job(&found.instances, *place)?))).collect();
-            let rules = self.rules(&found.instances, options, meter);
+            let parks = options.parks && parking.is_worth_it();
+            let rules = Rules { parks, ..self.rules(&found.instances, options, meter) };
             let trials = make(self.recording, &jobs, &rules, options.threads);
+            parking.learn(parks, &trials);
             for ((place, job), trial) in jobs.iter().zip(trials) {
                 self.note(found, *place, job, trial, &mut verifier, meter);
             }
@@ -253,6 +256,34 @@ impl<'a, 'p> Search<'a, 'p> {
             // A loop that is left at last has to have the time to come to the program's end.
             FailureKind::Hang { .. } => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE_OF_HANGS)),
             _ => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE)).min(self.judge.case.end()),
+        }
+    }
+}
+
+/// Whether it is worth to park trials: where most of them have to run to their ends all the same, it only costs. The outcome is the
+/// same in either case.
+#[derive(Default)]
+struct Parking {
+    batches: usize,
+    /// In the last batch in which trials were parked, too few of them stayed where they were.
+    is_in_vain: bool,
+}
+
+impl Parking {
+    /// So many trials of one that stays parked may run to their ends.
+    const FEW: usize = 8;
+    /// Other parts of the run may be otherwise: it is tried again after so many batches.
+    const AGAIN: usize = 4;
+
+    fn is_worth_it(&self) -> bool {
+        !self.is_in_vain || self.batches.is_multiple_of(Parking::AGAIN)
+    }
+
+    fn learn(&mut self, parks: bool, trials: &[Trial]) {
+        self.batches += 1;
+        if parks {
+            let stayed = trials.iter().filter(|trial| trial.ending == Ending::AsTheSpine).count();
+            self.is_in_vain = stayed * Parking::FEW < trials.len();
         }
     }
 }
