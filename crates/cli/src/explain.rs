@@ -1,5 +1,6 @@
 //! `whydunit explain`: why a run failed.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -58,7 +59,7 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         explanation: &explanation,
         failure: &failure,
         inducing: inducing.as_ref(),
-        command: command_of(&recorded),
+        command: command_of(&recorded, &arguments.sources),
         program: &recorded.program,
         shorten: &short_path,
     };
@@ -224,8 +225,13 @@ fn did_not_fail(recorded: &RecordedCase, verdict: &Verdict) -> Result<u8, Failur
 }
 
 /// The command line as it was typed, more or less.
-fn command_of(recorded: &RecordedCase) -> String {
-    let words = recorded.case.argv.iter().map(|word| String::from_utf8_lossy(word).into_owned());
+fn command_of(recorded: &RecordedCase, sources: &[OsString]) -> String {
+    // Where a program lies that was compiled for this is nobody's business.
+    let source = sources.first();
+    let words = recorded.case.argv.iter().enumerate().map(|(place, word)| match source {
+        Some(source) if place == 0 => source.to_string_lossy().into_owned(),
+        _ => String::from_utf8_lossy(word).into_owned(),
+    });
     let quoted =
         words.map(|word| match word.is_empty() || word.contains([' ', '\n', '\t', '"', '\'', '*', '$']) {
             true => format!("'{}'", word.replace('\'', "'\\''")),

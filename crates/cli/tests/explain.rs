@@ -126,6 +126,7 @@ fn a_source_is_compiled_first() {
     let ran = scratch.whydunit(&words);
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.stdout.contains("CAUSE   triangle.c:16"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("FAILED  triangle.c 6 5 4 printed"), "{}", ran.stdout);
     assert_eq!(ran.stdout, scratch.whydunit(&words).stdout, "the same report each time");
     scratch.write("wrong.c", "int main(void) { return x; }\n");
     let ran = scratch.whydunit(&["explain", "wrong.c", "--"]);
