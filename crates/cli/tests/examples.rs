@@ -150,11 +150,13 @@ fn lines(answer: &Value, found: &mut BTreeSet<u64>) {
 }
 
 /// Without what depends on the host: how a library does its work decides how many trials come to an end by themselves, and
-/// how long a program takes to start decides how many rounds of a loop are in the first so many instructions.
+/// how long a program takes to start decides how many rounds of a loop are in the first so many instructions, and which of its
+/// lines is the last.
 fn steady(case: &Case, text: &str) -> String {
     let hangs = case.options.iter().any(|option| option == "--hang-after");
     let mut is_evidence = false;
     let text = normalised(text);
+    let text = if hangs { with_reading_sorted(&text) } else { text };
     let lines = text.lines().map(|line| {
         is_evidence |= line == "EVIDENCE";
         match is_evidence || hangs && line.contains("(decision ") {
@@ -163,6 +165,14 @@ fn steady(case: &Case, text: &str) -> String {
         }
     });
     lines.collect()
+}
+
+fn with_reading_sorted(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("READ NEXT\n") else { return text.to_owned() };
+    let Some((reading, after)) = rest.split_once("\n\n") else { return text.to_owned() };
+    let mut lines: Vec<&str> = reading.lines().collect();
+    lines.sort_unstable();
+    format!("{before}READ NEXT\n{}\n\n{after}", lines.join("\n"))
 }
 
 fn without_numbers(line: &str) -> String {

@@ -87,6 +87,24 @@ fn a_value_that_is_computed_wrongly_is_no_matter_of_conditions() {
     golden("computed", &ran.stdout);
 }
 
+/// One statement does all of it, but what it prints comes from the input; and without lines the function stands for them.
+#[test]
+fn a_value_that_comes_from_the_input_is_not_called_a_constant() {
+    let scratch = Scratch::new("explain-one-line");
+    let source = "#include <stdio.h>\n#include <stdlib.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  printf(\"%d\\n\", atoi(argv[1]) * 2);\n\
+                  return 0;\n}\n";
+    for (name, flags, place) in [("lines", &["-O0"][..], "lines.c:5"), ("bare", &["-O0", "-g0"], "main")] {
+        scratch.compile(name, source, flags);
+        let ran = explain(&scratch, &["--expect-stdout", "9"], &[&format!("./{name}"), "4"], "");
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(!ran.stdout.contains("constant"), "{}", ran.stdout);
+        assert!(ran.stdout.contains(&format!("        {place}")), "{}", ran.stdout);
+        assert!(!ran.stderr.contains("the source  cannot be read"), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_run_that_does_not_fail_is_told_so() {
     let scratch = Scratch::new("explain-passes");

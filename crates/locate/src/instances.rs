@@ -180,7 +180,7 @@ impl Instances {
     pub fn is_under_way(&self, instance: &Instance, time: Time) -> bool {
         let place = |instance: &Instance| {
             let known = self.known(instance)?;
-            let stmt = known.stmt.as_ref().map(|stmt| (&stmt.file, stmt.line));
+            let stmt = known.stmt.as_ref().map(|stmt| (&stmt.file, stmt.line, &stmt.function));
             Some((known.condition.id.function, stmt))
         };
         let Some((function, stmt)) = place(instance).filter(|_| instance.time <= time) else { return false };

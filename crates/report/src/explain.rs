@@ -38,7 +38,8 @@ pub struct ExplainReport {
     pub computed: Vec<LineReport>,
     /// Without a cause: what is wrong is not computed from anything.
     pub is_constant: bool,
-    pub search: SearchReport,
+    /// The search in numbers.
+    pub search: Statistics,
     /// What of the input makes the difference to one with which the program passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<InducingReport>,
@@ -125,27 +126,6 @@ pub struct LineReport {
     pub distance: u32,
 }
 
-/// The search in numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct SearchReport {
-    pub candidates: u64,
-    /// Of them, those on a way from what makes the input fail.
-    pub on_the_way: u64,
-    pub tried: u64,
-    pub parked_for_good: u64,
-    pub woken: u64,
-    pub wrong_output: u64,
-    pub cut_short: u64,
-    pub left_out: u64,
-    pub unverified: u64,
-    pub instructions: u64,
-    pub first: Option<u64>,
-    /// When no single condition helped: trials of other cases of switch statements, of all decisions of a condition, of pairs.
-    pub cases: u64,
-    pub wholes: u64,
-    pub pairs: u64,
-}
-
 /// What a report is made from.
 pub struct Explained<'a> {
     pub explanation: &'a Explanation,
@@ -171,7 +151,7 @@ impl ExplainReport {
             left_out: explanation.left_out,
             computed: from.lines(&explanation.computed),
             is_constant: explanation.is_constant,
-            search: SearchReport::new(&explanation.statistics),
+            search: explanation.statistics,
             difference: from.inducing.map(|inducing| InducingReport {
                 part: (from.shorten)(&inducing.part.to_string()),
                 bytes: inducing.bytes(),
@@ -274,43 +254,6 @@ impl Explained<'_> {
             distance: *distance,
         };
         statements.iter().map(line).collect()
-    }
-}
-
-impl SearchReport {
-    fn new(statistics: &Statistics) -> SearchReport {
-        let Statistics {
-            candidates,
-            on_the_way,
-            tried,
-            parked_for_good,
-            woken,
-            wrong_output,
-            cut_short,
-            instructions,
-            left_out,
-            unverified,
-            first,
-            cases,
-            wholes,
-            pairs,
-        } = *statistics;
-        SearchReport {
-            candidates,
-            on_the_way,
-            tried,
-            parked_for_good,
-            woken,
-            wrong_output,
-            cut_short,
-            left_out,
-            unverified,
-            instructions,
-            first,
-            cases,
-            wholes,
-            pairs,
-        }
     }
 }
 

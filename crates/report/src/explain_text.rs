@@ -1,6 +1,8 @@
 //! Why a run failed, for people.
 
-use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, SearchReport};
+use locate::switching::Statistics;
+
+use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
@@ -176,7 +178,7 @@ impl Page {
         }
         if search.unverified > 0 {
             parts.push(format!(
-                "{} more decisions of conditions that are told of passed, and were not run again",
+                "{} more trials passed as far as the machine can tell, and were not run again or could not be judged",
                 search.unverified
             ));
         }
@@ -261,7 +263,7 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
 }
 
 /// What was tried besides single decisions.
-pub(crate) fn besides(search: &SearchReport) -> String {
+pub(crate) fn besides(search: &Statistics) -> String {
     let kinds = [
         (search.cases, "other cases of switch statements"),
         (search.wholes, "times all decisions of one condition together"),
@@ -286,7 +288,7 @@ pub(crate) fn found_by(report: &ExplainReport) -> String {
 }
 
 fn spot(place: &PlaceReport) -> String {
-    format!("{}:{}", plain(&place.file), place.line)
+    plain(&place.spot())
 }
 
 pub(crate) fn known(known: &KnownReport) -> String {

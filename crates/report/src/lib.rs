@@ -16,7 +16,7 @@ mod why;
 mod why_text;
 
 pub use envelope::envelope;
-pub use explain::{CauseReport, ConditionReport, ExplainReport, Explained, LineReport, SearchReport};
+pub use explain::{CauseReport, ConditionReport, ExplainReport, Explained, LineReport};
 pub use minimize::{ArgumentsReport, DifferenceReport, MinimizeReport, PartReport, RunsReport, SpanReport};
 pub use page::{ComparisonReport, Page, PrintedReport, Row, RowKind, SourceLine, SourceReport, Texts};
 pub use paper::{Colour, Paper};

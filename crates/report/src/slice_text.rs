@@ -40,7 +40,7 @@ impl SliceReport {
         let mut text = self.headline(paper);
         let place = |statement: &StatementReport| {
             let column = statement.place.column.map(|column| format!(":{column}")).unwrap_or_default();
-            format!("{}:{}{column}", statement.place.file, statement.place.line)
+            format!("{}{column}", statement.place.spot())
         };
         let width = self.statements.iter().map(|one| place(one).chars().count()).max().unwrap_or(0).max(5);
         let _ = writeln!(

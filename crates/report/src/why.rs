@@ -260,6 +260,15 @@ impl PlaceReport {
             function: stmt.function.as_ref().map(|name| name.to_string()),
         }
     }
+
+    /// File and line; the function where there are none.
+    pub(crate) fn spot(&self) -> String {
+        match (self.file.is_empty(), &self.function) {
+            (false, _) => format!("{}:{}", self.file, self.line),
+            (true, Some(function)) => function.clone(),
+            (true, None) => "somewhere".to_owned(),
+        }
+    }
 }
 
 pub(crate) fn step(told: &Told, shorten: Shorten<'_>) -> StepReport {

@@ -49,7 +49,7 @@ impl WhyReport {
     /// The question in words.
     pub fn headline(&self) -> String {
         let asked = &self.asked;
-        let place = asked.place.as_ref().map(|place| format!(" at {}", spot(place))).unwrap_or_default();
+        let place = asked.place.as_ref().map(|place| format!(" at {}", place.spot())).unwrap_or_default();
         let value = asked.value.clone().unwrap_or_default();
         let hit = match asked.hit {
             Some((hit, hits)) if hits > 1 => format!(" (execution {hit} of {hits})"),
@@ -58,7 +58,7 @@ impl WhyReport {
         match asked.subject {
             "value" => {
                 let after = if asked.is_after { " after" } else { " at" };
-                let place = asked.place.as_ref().map(spot).unwrap_or_default();
+                let place = asked.place.as_ref().map(PlaceReport::spot).unwrap_or_default();
                 let expression = asked.expression.clone().unwrap_or_default();
                 format!("why is `{}` {}{after} {place}{hit}?", plain(&expression), plain(&value))
             }
@@ -75,7 +75,7 @@ impl WhyReport {
             "exit" => format!("why is the exit status {}?", asked.status.unwrap_or(0)),
             _ => format!(
                 "why did execution come to {}{hit}?",
-                asked.place.as_ref().map(spot).unwrap_or_default()
+                asked.place.as_ref().map(PlaceReport::spot).unwrap_or_default()
             ),
         }
     }
@@ -88,10 +88,6 @@ fn part(line: &str, column: usize, width: usize) -> (String, usize) {
     }
     let start = column.saturating_sub(width / 2);
     (line.chars().skip(start).take(width).collect(), column - start)
-}
-
-fn spot(place: &PlaceReport) -> String {
-    format!("{}:{}", place.file, place.line)
 }
 
 fn count(number: usize, one: &str, many: &str) -> String {
@@ -109,7 +105,7 @@ struct Layout {
 impl Layout {
     fn of(report: &WhyReport, paper: Paper) -> Layout {
         let steps = || report.steps.iter().chain([&report.end]);
-        let places = steps().filter_map(|step| step.place.as_ref()).map(|place| spot(place).chars().count());
+        let places = steps().filter_map(|step| step.place.as_ref()).map(|place| place.spot().chars().count());
         let numbers = report.steps.len().to_string().len() + 2;
         // Long paths must not push the text off the paper.
         Layout { paper, numbers, places: places.max().unwrap_or(0).min(paper.width() / 3) }
@@ -119,7 +115,7 @@ impl Layout {
         let margin = self.numbers + 1 + self.places;
         let width = self.paper.width().saturating_sub(margin + 5).max(20);
         let number = number.map(|number| format!("[{number}]")).unwrap_or_default();
-        let place = step.place.as_ref().map(spot).unwrap_or_else(|| "?".to_owned());
+        let place = step.place.as_ref().map(PlaceReport::spot).unwrap_or_else(|| "?".to_owned());
         // The end of a path says more than its beginning.
         let length = place.chars().count();
         let place = match length > self.places {

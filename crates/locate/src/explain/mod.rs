@@ -3,11 +3,12 @@
 mod rank;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use program::{ConditionKind, Stmt, conditions::Exit};
+use program::{ConditionKind, Program, Stmt, conditions::Exit};
 use replay::failure::{AbortKind, FailureKind};
 use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told, WayBeginning};
-use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Unseen};
+use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
 
 use crate::instances::{Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Meter, Options, Search, Statistics};
@@ -116,10 +117,7 @@ fn forget_the_check(search: &Search<'_, '_>, found: &mut Found, failing: Option<
     let Found { instances, critical, .. } = found;
     let is_it = |one: &Critical| {
         let stmt = instances.known(&one.instance).and_then(|known| known.stmt.as_ref());
-        is_check
-            && stmt
-                .zip(failing)
-                .is_some_and(|(stmt, failing)| (&stmt.file, stmt.line) == (&failing.file, failing.line))
+        is_check && stmt.zip(failing).is_some_and(|(stmt, failing)| line_of(stmt) == line_of(failing))
     };
     if critical.iter().any(|one| !is_it(one)) {
         critical.retain(|one| !is_it(one));
@@ -298,21 +296,38 @@ fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32
     let mut is_constant = false;
     for follow in kinds {
         let slice = search.recording.slice(search.code, question, *follow, &mut Unseen);
+        is_constant |= *follow == Follow::Data && is_constant_of(search.flow.program(), &slice);
         let near =
             nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect());
-        is_constant |= *follow == Follow::Data && near.len() <= 1;
-        listed.extend(near.into_iter().filter(|(stmt, _)| lines.insert((stmt.file.clone(), stmt.line))));
+        listed.extend(near.into_iter().filter(|(stmt, _)| lines.insert(line_of(stmt))));
     }
     (listed, is_constant)
+}
+
+/// Whether what a data slice was made for comes from nothing but the program's own file, in one statement.
+fn is_constant_of(program: &Program, slice: &Slice) -> bool {
+    let has_lines = slice.statements.keys().all(|stmt| !stmt.file.is_empty());
+    let is_own = |source: &Source| match source {
+        Source::Constant(_) => true,
+        Source::Initial { address } => program.file_bytes(*address).is_some(),
+        _ => false,
+    };
+    slice.statements.len() == 1 && has_lines && slice.sources.keys().all(is_own)
 }
 
 /// The nearest statements, each line once.
 fn nearest(mut statements: Vec<(Stmt, u32)>) -> Vec<(Stmt, u32)> {
     statements.sort_by(|one, other| (one.1, &one.0).cmp(&(other.1, &other.0)));
     let mut lines = BTreeSet::new();
-    statements.retain(|(stmt, _)| lines.insert((stmt.file.clone(), stmt.line)));
+    statements.retain(|(stmt, _)| lines.insert(line_of(stmt)));
     statements.truncate(MOST_READING);
     statements
+}
+
+/// What a person takes for one statement: a line, or a function where there are no lines.
+fn line_of(stmt: &Stmt) -> (Arc<str>, u32, Option<Arc<str>>) {
+    let function = stmt.function.clone().filter(|_| stmt.file.is_empty());
+    (stmt.file.clone(), stmt.line, function)
 }
 
 /// The story of what a decision was made by.

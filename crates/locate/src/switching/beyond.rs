@@ -58,6 +58,9 @@ impl Search<'_, '_> {
                 }
             }
         }
+        if chosen.is_empty() {
+            return;
+        }
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
         meter.expects(chosen.len());
@@ -65,7 +68,7 @@ impl Search<'_, '_> {
             if is_over(found, options, meter) {
                 break;
             }
-            let jobs: Vec<((), Job)> = portion.iter().map(|(.., job)| ((), job.clone())).collect();
+            let jobs: Vec<&Job> = portion.iter().map(|(.., job)| job).collect();
             let rules = self.rules(&found.instances, options, meter);
             let trials = make(self.recording, &jobs, &rules, options.threads);
             for ((place, target, job), trial) in portion.iter().zip(trials) {
@@ -95,6 +98,9 @@ impl Search<'_, '_> {
         }
         found.statistics.left_out += chosen.len().saturating_sub(MOST_WHOLES) as u64;
         chosen.truncate(MOST_WHOLES);
+        if chosen.is_empty() {
+            return;
+        }
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
         meter.expects(chosen.len());

@@ -23,9 +23,8 @@ use crate::instances::Instances;
 /// Trials of the first pass along the run; each pass has twice as many as the one before.
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 1 << 14;
-/// What a trial may take beyond what the failing run took.
+/// What a trial may take beyond what the failing run took; of a hang, which was cut off anyway, less.
 const GRACE: u64 = 1 << 20;
-
 const GRACE_OF_HANGS: u64 = 1 << 17;
 
 /// How the search is made.
@@ -170,14 +169,20 @@ impl<'a, 'p> Search<'a, 'p> {
                 places.iter().filter_map(|place| Some((*place, job(&found.instances, *place)?))).collect();
             let parks = options.parks && parking.is_worth_it();
             let rules = Rules { parks, ..self.rules(&found.instances, options, meter) };
-            let trials = make(self.recording, &jobs, &rules, options.threads);
+            let all: Vec<&Job> = jobs.iter().map(|(_, job)| job).collect();
+            let trials = make(self.recording, &all, &rules, options.threads);
             parking.learn(parks, &trials);
             for ((place, job), trial) in jobs.iter().zip(trials) {
+                // To look at a trial takes as long as to make it.
+                if meter.is_over() {
+                    break;
+                }
                 self.note(found, *place, job, trial, &mut verifier, meter);
             }
             done += places.len();
             batch = (batch * 2).min(LARGEST_BATCH);
         }
+        found.is_cut_short |= meter.is_over();
         found.statistics.unverified += verifier.unverified;
     }
 
@@ -295,14 +300,14 @@ pub(super) fn job(instances: &Instances, place: usize) -> Option<Job> {
 }
 
 /// Makes some trials, on several threads; each goes along the run for itself, so that nothing depends on how many there are.
-pub(super) fn make<K>(
+pub(super) fn make(
     recording: &mut Recording,
-    jobs: &[(K, Job)],
+    jobs: &[&Job],
     rules: &Rules<'_>,
     threads: usize,
 ) -> Vec<Trial> {
     let mut sorted: Vec<usize> = (0..jobs.len()).collect();
-    sorted.sort_by_key(|number| (jobs[*number].1.time, *number));
+    sorted.sort_by_key(|number| (jobs[*number].time, *number));
     let threads = threads.max(1);
     let shares = (0..threads).map(|share| sorted.iter().copied().skip(share).step_by(threads));
     let shares: Vec<Vec<usize>> =
@@ -310,7 +315,7 @@ pub(super) fn make<K>(
     let work: Vec<(Process, Vec<&Job>)> = shares
         .iter()
         .map(|share| {
-            let jobs: Vec<&Job> = share.iter().map(|number| &jobs[*number].1).collect();
+            let jobs: Vec<&Job> = share.iter().map(|number| jobs[*number]).collect();
             let start = jobs.first().map_or(recording.start(), |job| job.time);
             (recording.at(start), jobs)
         })

@@ -1,9 +1,11 @@
 //! A search in numbers.
 
+use serde::Serialize;
+
 use super::trial::{Ending, Trial};
 
 /// What a search did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Statistics {
     pub candidates: u64,
     /// Of them, those that lie on a way from what makes the input fail.
@@ -18,7 +20,8 @@ pub struct Statistics {
     pub instructions: u64,
     /// Decisions that were not looked at: there were too many.
     pub left_out: u64,
-    /// Trials that passed, of conditions of which enough others had passed before; they were not run again.
+    /// Trials that passed, of conditions of which enough others had passed before; they were not run again. And such that the user's
+    /// commands or assertions could not judge.
     pub unverified: u64,
     /// The first trial that saved the run.
     pub first: Option<u64>,

@@ -51,7 +51,6 @@ impl Rules<'_> {
 }
 
 /// A trial that is to be made.
-#[derive(Clone, Debug)]
 pub struct Job {
     pub time: Time,
     pub switch: Switch,

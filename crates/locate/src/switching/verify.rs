@@ -88,7 +88,7 @@ pub struct Verifier<'a> {
     asked: HashMap<[u8; 32], bool>,
     /// When the lines of assertions were reached first in the failing run.
     reached: Vec<Option<Time>>,
-    /// Trials that passed and were not looked at any more.
+    /// Trials that passed and were not looked at any more, or that nobody could judge.
     pub unverified: u64,
 }
 
@@ -117,8 +117,10 @@ impl<'a> Verifier<'a> {
             let mut indices = Indices::new(flow, scope);
             (Point::at(&mut indices, recording, failure.time), indices)
         });
-        let mut start = recording.at(recording.start());
-        let reached = watched.and_then(|watched| watched.check(&mut start, failure.time).ok());
+        let reached = watched.and_then(|watched| {
+            let mut start = recording.at(recording.start());
+            watched.check(&mut start, failure.time).ok()
+        });
         let asked = match judge.has_commands() {
             // Who leaves the same behind fails as well.
             true => digest(recording.last()).map(|failing| (failing, false)).into_iter().collect(),
@@ -220,23 +222,29 @@ impl<'a> Verifier<'a> {
 
     /// Runs it to its end: whether it passes, how it ends, and what it writes where the failing run was wrong. Up to `since` it
     /// was as the failing run.
-    fn again(&self, process: &mut Process, since: Time, interventions: Vec<Intervention>) -> Again {
+    fn again(&mut self, process: &mut Process, since: Time, interventions: Vec<Intervention>) -> Again {
+        // Whether the assertions held; `None` if nobody knows.
         let has_kept = match self.watched {
             None => {
                 process.run(self.deadline, &mut Unwatched);
-                true
+                Some(true)
             }
             Some(watched) => match watched.check(process, self.deadline) {
-                Ok(Checked { violation: None, unknown: None, mut first, .. }) => {
+                Ok(Checked { violation: Some(_), .. }) => Some(false),
+                Ok(Checked { unknown: None, mut first, .. }) => {
                     for (first, before) in first.iter_mut().zip(&self.reached) {
                         *first = first.or(before.filter(|before| *before < since));
                     }
-                    watched.unreached(&first).is_none()
+                    watched.unreached(&first).is_none().then_some(true)
                 }
-                _ => false,
+                _ => None,
             },
         };
-        let has_passed = has_kept && self.judge.verdict(process) == Verdict::Passed;
+        let verdict = self.judge.verdict(process);
+        let has_ended = process.kernel.ended.is_some();
+        let is_unknown = has_kept.is_none() || matches!(verdict, Verdict::CannotTell(_)) && has_ended;
+        self.unverified += u64::from(is_unknown);
+        let has_passed = has_kept == Some(true) && verdict == Verdict::Passed;
         let (exit, line) = (process.kernel.ended.clone(), self.line(process));
         Again { has_passed, exit, line, interventions }
     }

@@ -77,6 +77,10 @@ impl Sources {
     }
 
     fn read(&self, path: &Arc<str>) -> Option<Rc<SourceFile>> {
+        // A program without debug information has no sources to miss.
+        if path.is_empty() {
+            return None;
+        }
         let looked_at = self.map.apply(path);
         match self.reader.read(Path::new(&looked_at), LARGEST) {
             Ok(content) => Some(Rc::new(SourceFile::new(&looked_at, content))),

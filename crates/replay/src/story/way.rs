@@ -13,7 +13,7 @@ use crate::Recording;
 use crate::dependence::{Code, Follow, Made, Question, Step, StmtId, Watch};
 
 /// So many statement instances are remembered; what depends on more is so far away that no way is told.
-const MOST_INSTANCES: usize = 1 << 21;
+const MOST_INSTANCES: usize = 1 << 19;
 /// A way that is longer is told without its middle.
 const MOST_TOLD: usize = 24;
 
@@ -73,6 +73,10 @@ impl Recording {
             steps.push(*step);
             // Users are nearer than makers, so this ends; a pass may have told a maker once more at the same distance.
             at = (step.user != 0 && steps.len() <= ways.nearest.len()).then_some(step.user);
+        }
+        // What is not remembered any more would be missing in the middle.
+        if steps.last().is_none_or(|step| step.user != 0) {
+            return Vec::new();
         }
         let steps = shortened(steps);
         (1..).zip(&steps).map(|(number, step)| self.tell(code, number, step)).collect()

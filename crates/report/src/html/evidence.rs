@@ -1,6 +1,8 @@
 //! The search in numbers.
 
-use crate::explain::{ExplainReport, SearchReport};
+use locate::switching::Statistics;
+
+use crate::explain::ExplainReport;
 use crate::explain_text::{CUT_SHORT, found_by};
 use crate::html::escape::Html;
 
@@ -20,8 +22,8 @@ pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
     html.raw("</tbody>\n</table>\n</section>\n");
 }
 
-fn numbers(search: &SearchReport) -> Vec<(&'static str, u64)> {
-    let SearchReport {
+fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
+    let Statistics {
         candidates,
         tried,
         parked_for_good,
@@ -49,7 +51,7 @@ fn numbers(search: &SearchReport) -> Vec<(&'static str, u64)> {
         ("given up because of what they printed", wrong_output),
         ("given up by budget", cut_short),
         ("earlier decisions, not looked at", left_out),
-        ("passed, and were not run again", unverified),
+        ("passed as far as is known, not run again or not judged", unverified),
     ];
     let last = [("instructions of all trials", instructions)];
     always.into_iter().chain(sometimes.into_iter().filter(|(_, number)| *number > 0)).chain(last).collect()

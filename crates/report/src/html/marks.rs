@@ -95,12 +95,12 @@ impl Marks {
             Some((panel, _)) => {
                 html.raw("<a class=\"place\" href=\"#f").number(*panel as u64).raw("-").number(place.line);
                 html.raw("\">");
-                spot(html, place);
+                html.text(&place.spot());
                 html.raw("</a>");
             }
             None => {
                 html.raw("<span class=\"place\">");
-                spot(html, place);
+                html.text(&place.spot());
                 html.raw("</span>");
             }
         }
@@ -108,10 +108,6 @@ impl Marks {
             html.raw(" <span class=\"function\">in ").text(function).raw("</span>");
         }
     }
-}
-
-fn spot(html: &mut Html, place: &PlaceReport) {
-    html.text(&place.file).raw(":").number(place.line);
 }
 
 /// What a step did, if that is more than its text.
