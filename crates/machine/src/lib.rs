@@ -15,6 +15,7 @@ mod intervention;
 mod machine;
 pub(crate) mod memory;
 mod observer;
+mod prefetch;
 mod trace;
 mod values;
 pub mod vector;
@@ -30,8 +31,9 @@ pub use interruption::{Copied, Interruption, InterruptionKind};
 pub use intervention::{Action, Edit, Intervention};
 pub use machine::{Checkpoint, Core, Machine, Time};
 pub use memory::{
-    Access, AccessFault, Backing, Cause, CodeChange, FRESH, Image, ImagePage, Memory, PAGE_SIZE, Permissions,
-    Region, Scalar,
+    Access, AccessFault, Backing, Cause, CodeChange, FRESH, Image, ImagePage, Memory, PAGE_ALLOCATION,
+    PAGE_SIZE, Permissions, Region, Scalar,
 };
 pub use observer::{Observer, Unwatched};
+pub use prefetch::prefetch;
 pub use trace::{Executed, Pass, Plan, Trace, Words};

@@ -55,6 +55,11 @@ fn traced(machine: &mut Machine, until: Time, pieces: u64) -> (Stop, Vec<Step>) 
             break stop;
         }
     };
+    let passes: Vec<(u64, Option<u64>)> =
+        trace.backward_announced().map(|(pass, coming)| (pass.block(), coming)).collect();
+    for (index, coming) in passes.iter().enumerate().filter_map(|(index, pass)| Some((index, pass.1?))) {
+        assert!(passes.iter().skip(index + 1).take(8).any(|(block, _)| *block == coming), "one soon to come");
+    }
     let mut steps: Vec<Step> = Vec::new();
     for pass in trace.backward() {
         steps.extend(

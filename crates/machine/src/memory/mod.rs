@@ -29,6 +29,7 @@ mod tests;
 pub use access::Scalar;
 pub use code::CodeChange;
 pub use image::{Image, ImagePage};
+pub use page::PAGE_ALLOCATION;
 pub use regions::{Backing, FRESH, Region};
 
 use code::Code;

@@ -22,6 +22,9 @@ pub(super) struct Page {
     written: AtomicBool,
 }
 
+/// How many bytes are allocated for a page: its reference counts go first.
+pub const PAGE_ALLOCATION: usize = size_of::<(u128, Page)>();
+
 // SAFETY: the bytes are written only through `Page::open`'s pointer, by the one memory whose tree holds the
 // only reference to the page and which itself is borrowed exclusively; shared pages are only read.
 unsafe impl Sync for Page {}

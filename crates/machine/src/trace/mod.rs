@@ -15,10 +15,16 @@ pub use plan::{Note, Plan, Words, count, notes};
 use crate::block::{Block, CodeSpace};
 use crate::fast::SLICE;
 use crate::hooks::Hook;
+use crate::prefetch::prefetch;
 use crate::{Core, Interruption, Time};
 use lift::Op;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// How many passes ahead a block is fetched from memory, and how many ahead it is announced. Who goes over a run takes some hundred
+/// cycles a block, which is about what it takes to get something that is not in the nearest caches.
+const FETCHED: usize = 6;
+const ANNOUNCED: usize = 4;
 
 /// Where the codes for tracing write. Null when nobody traces.
 #[repr(C)]
@@ -101,6 +107,11 @@ impl Trace {
 
     /// What ran, the last first.
     pub fn backward(&self) -> impl Iterator<Item = Pass<'_>> {
+        self.backward_announced().map(|(pass, _)| pass)
+    }
+
+    /// The same, each with the block of a pass that comes some passes later, so that what is known of it can be fetched in time.
+    pub fn backward_announced(&self) -> impl Iterator<Item = (Pass<'_>, Option<u64>)> {
         self.parts.iter().rev().flat_map(Part::backward)
     }
 
@@ -239,10 +250,11 @@ impl Part {
         })
     }
 
-    fn backward(&self) -> impl Iterator<Item = Pass<'_>> {
+    fn backward(&self) -> impl Iterator<Item = (Pass<'_>, Option<u64>)> {
         let mut time = self.end.0;
         let mut words = &self.words[..];
-        self.passes.iter().rev().map(move |&pass| {
+        self.passes.iter().enumerate().rev().map(move |(index, &pass)| {
+            let coming = self.announced(index);
             let Cut { block, first, end } = self.cut(pass);
             // SAFETY: as above.
             let block = unsafe { &*block };
@@ -250,8 +262,22 @@ impl Part {
             time = time.saturating_sub(instructions.len() as u64);
             let own;
             (words, own) = words.split_at(words.len().saturating_sub(block.words_of(&instructions)));
-            Pass { time: Time(time), block, instructions, words: own }
+            (Pass { time: Time(time), block, instructions, words: own }, coming)
         })
+    }
+
+    /// The block of a pass some passes later than this one, going backwards. One still later is fetched, for when it is asked for in
+    /// its turn.
+    #[inline]
+    fn announced(&self, index: usize) -> Option<u64> {
+        let earlier = |distance: usize| self.passes.get(index.wrapping_sub(distance)).copied();
+        if let Some(pass) = earlier(FETCHED) {
+            prefetch(pass as usize as *const Block);
+        }
+        let pass = earlier(ANNOUNCED).filter(|pass| pass & 1 == 0)?;
+        let block = pass as usize as *const Block;
+        // SAFETY: it was noted by a block of the space that this part keeps alive.
+        Some(unsafe { (*block).number })
     }
 }
 

@@ -32,16 +32,17 @@ impl Recording {
         let at = self.at(question.time);
         let mut pass = Backward::new(code, &State::of(&at.machine), begin, follow, watch);
         if let Follow::Relevant(_) = follow {
-            pass.remember(std::mem::take(&mut self.experiments));
+            pass.remember(std::mem::take(&mut self.experiments), self.patience.clone());
         }
         question.cells.iter().for_each(|cell| pass.ask(*cell));
         if question.why_here {
             pass.ask_why_here();
         }
+        let patience = self.patience.clone();
         self.backward(question.time, |segment| {
             let start = segment.start;
             pass.pass(segment);
-            !pass.is_done() && start > begin
+            !pass.is_done() && start > begin && !patience.is_over()
         });
         self.experiments = pass.experiments().unwrap_or_else(|| std::mem::take(&mut self.experiments));
         pass.finish()

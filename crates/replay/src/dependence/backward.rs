@@ -13,6 +13,7 @@ use machine::{Pass, Time, Unwatched};
 use program::{BlockId, State};
 
 use super::code::{BlockCode, Code, Ending, FunctionId, StmtId};
+use super::coming::Coming;
 use super::frames::{Frames, Instance, Left};
 use super::need::{Need, Use};
 use super::ops::{Around, Served};
@@ -24,6 +25,7 @@ use super::step::{Cell, Follow, Made, Step, Watch};
 use super::stretch::Stretch;
 use crate::Segment;
 use crate::events::sets_stack_anew;
+use crate::patience::Patience;
 
 pub struct Backward<'c, 'p, W> {
     pub(super) code: &'c mut Code<'p>,
@@ -160,7 +162,11 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
         let mut calls = segment.calls.iter().rev().peekable();
         let mut interruptions = segment.trace.interruptions().iter().rev().peekable();
-        for pass in segment.trace.backward() {
+        let mut ahead = Coming::default();
+        for (pass, coming) in segment.trace.backward_announced() {
+            if let Some(block) = coming {
+                self.code.announce(block, &mut ahead);
+            }
             let end = pass.time.0 + pass.instructions().len() as u64;
             while let Some(interruption) = interruptions.next_if(|interruption| interruption.time.0 >= end) {
                 self.interruption(interruption);
@@ -407,10 +413,10 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
         }
     }
 
-    /// Goes on with what is known of experiments with the run.
-    pub(crate) fn remember(&mut self, experiments: Experiments) {
+    /// Goes on with what is known of experiments with the run; more are made as long as somebody waits.
+    pub(crate) fn remember(&mut self, experiments: Experiments, patience: Patience) {
         if let Some(potential) = &mut self.potential {
-            potential.remember(experiments);
+            potential.remember(experiments, patience);
         }
     }
 

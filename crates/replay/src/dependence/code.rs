@@ -71,6 +71,8 @@ pub struct BlockCode {
     decides: OnceCell<Box<[u64]>>,
     /// All instructions are of one statement.
     pub is_uniform: bool,
+    /// It stands for a function that is served.
+    is_served: bool,
     pub ending: Ending,
     /// Where the ways from the branch or jump at its end meet again.
     pub meeting: Option<u64>,
@@ -111,7 +113,7 @@ impl BlockCode {
     #[inline]
     pub fn call_time(&self, pass: &Pass<'_>) -> Option<Time> {
         match self.ending(pass) {
-            _ if pass.is_served() => Some(pass.time),
+            _ if self.is_served => Some(pass.time),
             Ending::Syscall => Some(Time(pass.time.0 + pass.instructions().len() as u64 - 1)),
             _ => None,
         }
@@ -218,7 +220,7 @@ pub struct Code<'p> {
     pub flow: Flow<'p>,
     scope: Scope,
     /// By [`Pass::block`], which counts them from the first.
-    blocks: Vec<Option<Rc<BlockCode>>>,
+    pub(super) blocks: Vec<Option<Rc<BlockCode>>>,
     functions: Vec<Rc<Function>>,
     function_ids: NumberMap<u64, FunctionId>,
     statements: Vec<Stmt>,
@@ -319,7 +321,8 @@ impl<'p> Code<'p> {
             return None;
         }
         let location = program.locate(address);
-        let function = location.function_name().map(Arc::from);
+        let function = location.function_name().map(str::to_owned).or_else(|| program.nameless(address));
+        let function = function.map(Arc::from);
         let object = location.object?;
         Some(Stmt { object, file: "".into(), line: 0, part: Part::Line, function })
     }
@@ -381,7 +384,9 @@ impl<'p> Code<'p> {
         let mut ending = Ending::Plain;
         let entry = known.flow.as_ref().map_or(0, |flow| flow.entry());
         let entry_block = known.flow.as_ref().and_then(|flow| flow.block_at(entry));
-        let mut parameters = parameters_at(self.program(), entry, start);
+        let own_block = known.flow.as_ref().and_then(|flow| flow.block_at(start));
+        let mut parameters =
+            if own_block == entry_block { parameters_at(self.program(), entry, start) } else { 0 };
         let mut instructions: Vec<InstructionCode> = Vec::new();
         let mut words = 0u16;
         for (address, ops) in pass.whole_block() {
@@ -432,6 +437,7 @@ impl<'p> Code<'p> {
             stretches: stretches(pass, &instructions, false),
             singly: OnceCell::new(),
             decides: OnceCell::new(),
+            is_served: pass.is_served(),
             is_uniform: instructions.iter().all(|instruction| instruction.at.stmt == begin.stmt),
             begin,
             end: instructions.last().map_or(Position::NONE, |instruction| instruction.at),

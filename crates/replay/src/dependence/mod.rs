@@ -4,6 +4,7 @@ mod ask;
 mod backward;
 mod chop;
 mod code;
+mod coming;
 mod contexts;
 mod ends;
 mod forced;

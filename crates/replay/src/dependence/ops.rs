@@ -9,6 +9,7 @@ use super::code::{BlockCode, Position};
 use super::forward::operand_of;
 use super::helpers::Doing;
 use super::need::{Need, Use};
+use super::pending::Alike;
 use super::slice::Source;
 use super::slot_set::{first_slot, has_x87, slot_bit, slots_of};
 use super::step::{Made, Watch};
@@ -107,10 +108,14 @@ impl<W: Watch> Backward<'_, '_, W> {
             },
             [stored] if slots == 0 => {
                 let (at, length) = (stored.at(words), stored.length);
-                self.pending.take_bytes(at, u64::from(length)).each(|bytes, need| {
-                    let wish = Wish::new(stored.output(), bytes);
-                    self.serve(&Served { wish, need, at, length }, stretch, around, words);
-                });
+                match self.pending.take_alike_bytes(at, u64::from(length)) {
+                    Alike::Nothing => {}
+                    Alike::One(bytes, need) => {
+                        let wish = Wish::new(stored.output(), bytes);
+                        self.serve(&Served { wish, need, at, length }, stretch, around, words);
+                    }
+                    Alike::Different => self.several(stretch, around, words),
+                }
             }
             _ => self.several(stretch, around, words),
         }
@@ -150,13 +155,13 @@ impl<W: Watch> Backward<'_, '_, W> {
         served.clear();
         for slot in slots_of(stretch.writes & self.pending.wanted_slots()) {
             let output = if slot.is_st() { Output::Slot(slot) } else { Output::Slots(slot_bit(slot)) };
-            self.pending.take_slot(slot).each(|bytes, need| {
+            self.pending.take_slot_to(slot, |bytes, need| {
                 served.push(Served { wish: Wish::new(output, bytes), need, at: 0, length: 0 });
             });
         }
         for stored in &stretch.stored {
             let (output, at, length) = (stored.output(), stored.at(words), stored.length);
-            self.pending.take_bytes(at, u64::from(length)).each(|bytes, need| {
+            self.pending.take_bytes_to(at, u64::from(length), |bytes, need| {
                 served.push(Served { wish: Wish::new(output, bytes), need, at, length });
             });
         }

@@ -3,7 +3,7 @@
 use lift::Bytes;
 
 use super::need::Need;
-use super::pending::Taken;
+use super::pending::Alike;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -134,45 +134,56 @@ impl Page {
         }
     }
 
-    /// Takes those of up to 8 bytes that are needed, none of which is on another page.
+    /// Takes those of up to 8 bytes that are needed, none of which is on another page, if they are for one reason; else all stays.
     #[inline(always)]
-    pub fn take_some(&mut self, offset: usize, length: usize) -> Taken {
+    pub fn take_alike(&mut self, offset: usize, length: usize) -> Alike {
         let (cell, within) = (offset / CELL, offset % CELL);
         let known = self.known[cell];
         if within + length <= CELL && known & MIXED == 0 {
             let bytes = known & ((1 << length) - 1) << within;
             if bytes == 0 {
-                return Taken::None;
+                return Alike::Nothing;
             }
             self.forget(cell, bytes);
-            return Taken::one(bytes >> within, self.cells[cell]);
+            return Alike::One(bytes >> within, self.cells[cell]);
         }
         if length == 2 * CELL && within == 0 {
             let next = self.known[cell + 1];
             if known | next == 0 {
-                return Taken::None;
+                return Alike::Nothing;
             }
             let need = if known == 0 { self.cells[cell + 1] } else { self.cells[cell] };
             let is_one = known == 0 || next == 0 || self.cells[cell + 1] == need;
             if is_one && (known | next) & MIXED == 0 {
                 self.count -= u32::from(known != 0) + u32::from(next != 0);
                 (self.known[cell], self.known[cell + 1]) = (0, 0);
-                return Taken::one(known | next << CELL, need);
+                return Alike::One(known | next << CELL, need);
             }
         }
-        self.take_each(offset, length)
+        Alike::Different
     }
 
-    #[cold]
-    fn take_each(&mut self, offset: usize, length: usize) -> Taken {
-        let (mut bytes, mut each) = (0, [Need::NONE; 8]);
-        for (byte, place) in each.iter_mut().enumerate().take(length) {
-            if let Some(need) = self.take(offset + byte) {
-                *place = need;
-                bytes |= 1 << byte;
+    /// Takes those of up to 8 bytes that are needed, none of which is on another page, for whatever reasons. Says which, and puts
+    /// the need of each in its place.
+    pub fn take_each(&mut self, offset: usize, length: usize, each: &mut [Need; 8]) -> Bytes {
+        let mut taken = 0;
+        for cell in offset / CELL..(offset + length).div_ceil(CELL) {
+            let known = self.known[cell];
+            let (start, end) = ((cell * CELL).max(offset), ((cell + 1) * CELL).min(offset + length));
+            let mut bytes = 0;
+            for at in (start..end).filter(|at| known & 1 << (at % CELL) != 0) {
+                each[at - offset] = match &self.each {
+                    Some(own) if known & MIXED != 0 => own[at],
+                    _ => self.cells[cell],
+                };
+                bytes |= 1 << (at % CELL);
+                taken |= 1 << (at - offset);
+            }
+            if bytes != 0 {
+                self.forget(cell, bytes);
             }
         }
-        Taken::grouped(bytes, &each)
+        taken
     }
 }
 
@@ -216,10 +227,15 @@ mod tests {
                 }
                 page.add(offset, bytes, need);
             } else {
-                let taken = page.take_some(offset, length);
                 let mut found = [None; 8];
-                for (bytes, need) in taken.iter() {
-                    bytes_of(bytes).for_each(|byte| found[byte] = Some(need));
+                match page.take_alike(offset, length) {
+                    Alike::Nothing => {}
+                    Alike::One(bytes, need) => bytes_of(bytes).for_each(|byte| found[byte] = Some(need)),
+                    Alike::Different => {
+                        let mut each = [Need::NONE; 8];
+                        let taken = page.take_each(offset, length, &mut each);
+                        bytes_of(taken).for_each(|byte| found[byte] = Some(each[byte]));
+                    }
                 }
                 let expected =
                     (0..8).map(|byte| if byte < length { list[offset + byte].take() } else { None });

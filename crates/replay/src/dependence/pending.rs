@@ -77,12 +77,12 @@ impl Slot {
         self.bytes |= bytes;
     }
 
-    #[inline]
-    fn take(&mut self, each: &[Need; 8]) -> Taken {
+    #[inline(always)]
+    fn take(&mut self, each: &[Need; 8], mut taken: impl FnMut(Bytes, Need)) {
         match std::mem::take(&mut self.bytes) {
-            0 => Taken::None,
-            bytes if self.is_mixed => Taken::grouped(bytes, each),
-            bytes => Taken::one(bytes, self.need),
+            0 => {}
+            bytes if self.is_mixed => Taken::grouped(bytes, each).each(taken),
+            bytes => taken(bytes, self.need),
         }
     }
 }
@@ -94,63 +94,53 @@ pub struct Pending {
     mixed: Box<[[Need; 8]; SLOTS]>,
     /// Which slots that outlive an instruction have such bytes, see [`slot_bit`].
     wanted: SlotSet,
+    /// Where in `store` the pages with needed bytes are.
     pages: NumberMap<u64, u32>,
     store: Vec<Box<Page>>,
     free: Vec<u32>,
     recent: Box<[(u64, u32); RECENT]>,
     /// Bytes outside of registers and memory.
     places: BTreeMap<Place, Need>,
-    /// Cells of memory with needed bytes.
-    memory_count: u64,
 }
 
-/// The needs of up to eight bytes.
-pub enum Taken {
-    None,
-    /// All have the same. The bytes are in a word, so that what is stored in parts is not moved as a whole.
-    One(u32, Need),
-    /// Each distinct one with its bytes.
-    Several(SmallVec<[(Bytes, Need); 3]>),
+/// What is needed of up to eight bytes. It is small, so that it stays in registers of the host: what is stored in parts and moved as
+/// a whole at once makes it wait.
+#[derive(Clone, Copy)]
+pub enum Alike {
+    /// Nothing of them is needed.
+    Nothing,
+    /// All that is needed of them, for one reason.
+    One(Bytes, Need),
+    /// They are needed for different reasons.
+    Different,
 }
+
+/// Some of up to eight bytes: each distinct need with its bytes.
+#[derive(Default)]
+pub struct Taken(SmallVec<[(Bytes, Need); 3]>);
 
 impl Taken {
-    #[inline]
-    pub fn one(bytes: Bytes, need: Need) -> Taken {
-        Taken::One(bytes.into(), need)
-    }
-
     /// Each of the bytes has its own.
+    #[cold]
     pub fn grouped(mut bytes: Bytes, each: &[Need; 8]) -> Taken {
         let mut groups = SmallVec::new();
         while bytes != 0 {
             let need = each[bytes.trailing_zeros() as usize];
-            let alike: Bytes = bytes_of(bytes).filter(|&byte| each[byte] == need).map(|byte| 1 << byte).sum();
+            let like_it =
+                (0..8).zip(each).fold(0, |set, (byte, other)| set | Bytes::from(*other == need) << byte);
+            let alike = bytes & like_it;
             groups.push((alike, need));
             bytes &= !alike;
         }
-        match *groups {
-            [] => Taken::None,
-            [(bytes, need)] => Taken::one(bytes, need),
-            _ => Taken::Several(groups),
-        }
+        Taken(groups)
     }
 
-    #[inline(always)]
     pub fn each(&self, mut each: impl FnMut(Bytes, Need)) {
-        match self {
-            Taken::None => {}
-            Taken::One(bytes, need) => each(*bytes as Bytes, *need),
-            Taken::Several(groups) => groups.iter().for_each(|(bytes, need)| each(*bytes, *need)),
-        }
+        self.iter().for_each(|(bytes, need)| each(bytes, need));
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Bytes, Need)> + '_ {
-        let (one, several) = match self {
-            Taken::None => (None, &[][..]),
-            Taken::One(bytes, need) => (Some((*bytes as Bytes, *need)), &[][..]),
-            Taken::Several(groups) => (None, &**groups),
-        };
-        one.into_iter().chain(several.iter().copied())
+        self.0.iter().copied()
     }
 }
 
@@ -165,12 +155,11 @@ impl Pending {
             free: Vec::new(),
             recent: Box::new([(u64::MAX, NO_PAGE); RECENT]),
             places: BTreeMap::new(),
-            memory_count: 0,
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.wanted == 0 && self.memory_count == 0 && self.places.is_empty()
+        self.wanted == 0 && self.pages.is_empty() && self.places.is_empty()
     }
 
     /// The slots that are needed between instructions, as a set.
@@ -179,7 +168,7 @@ impl Pending {
     }
 
     pub fn has_memory(&self) -> bool {
-        self.memory_count > 0
+        !self.pages.is_empty()
     }
 
     pub fn need_slot(&mut self, reg: Reg, bytes: Bytes, need: Need) {
@@ -197,14 +186,20 @@ impl Pending {
     }
 
     /// The needed bytes of a slot, which are needed no more: each distinct need with its bytes.
-    #[inline]
     pub fn take_slot(&mut self, reg: Reg) -> Taken {
-        let taken = self.slots[reg.index()].take(&self.mixed[reg.index()]);
+        let mut taken = Taken::default();
+        self.take_slot_to(reg, |bytes, need| taken.0.push((bytes, need)));
+        taken
+    }
+
+    /// The same, told one by one.
+    #[inline(always)]
+    pub fn take_slot_to(&mut self, reg: Reg, taken: impl FnMut(Bytes, Need)) {
+        self.slots[reg.index()].take(&self.mixed[reg.index()], taken);
         let bit = slot_bit(reg);
         if !has_x87(bit) || slots_of(bit).all(|other| self.slots[other.index()].bytes == 0) {
             self.wanted &= !bit;
         }
-        taken
     }
 
     /// The needed bytes of some slots that are no x87 registers, if they are the same of all and are all needed for the same
@@ -225,7 +220,7 @@ impl Pending {
         Some((bytes, need))
     }
 
-    /// Up to 8 bytes of memory are needed: those of the set.
+    /// Up to 8 bytes of memory are needed: those of the set, which has one at least.
     #[inline]
     pub fn need_bytes(&mut self, address: u64, bytes: Bytes, need: Need) {
         let offset = (address % PAGE) as usize;
@@ -235,34 +230,49 @@ impl Pending {
         }
         let index = self.page_made(address / PAGE);
         let Some(page) = self.store.get_mut(index as usize) else { return };
-        let before = page.count;
         page.add(offset, bytes, need);
-        self.memory_count += u64::from(page.count - before);
     }
 
-    /// The needs of up to 8 bytes of memory, which are no more.
-    // Always inlined: what comes back is large, and nearly always nothing or one need.
+    /// The needs of up to 8 bytes of memory, which are no more, told one by one.
     #[inline(always)]
-    pub fn take_bytes(&mut self, address: u64, length: u64) -> Taken {
+    pub fn take_bytes_to(&mut self, address: u64, length: u64, mut taken: impl FnMut(Bytes, Need)) {
+        match self.take_alike_bytes(address, length) {
+            Alike::Nothing => {}
+            Alike::One(bytes, need) => taken(bytes, need),
+            Alike::Different => self.take_different_bytes(address, length).each(taken),
+        }
+    }
+
+    /// Those of up to 8 bytes of memory that are needed, which they are no more, if they are for one reason; else all stays.
+    #[inline(always)]
+    pub fn take_alike_bytes(&mut self, address: u64, length: u64) -> Alike {
         let offset = (address % PAGE) as usize;
         if offset + length as usize > PAGE as usize {
-            return self.take_across(address, length);
+            return Alike::Different;
         }
-        let Some(index) = self.page_index(address / PAGE) else { return Taken::None };
-        let Some(page) = self.store.get_mut(index as usize) else { return Taken::None };
-        let before = page.count;
-        let taken = page.take_some(offset, length as usize);
-        if page.count != before {
-            self.memory_count -= u64::from(before - page.count);
+        let Some(index) = self.page_index(address / PAGE) else { return Alike::Nothing };
+        let Some(page) = self.store.get_mut(index as usize) else { return Alike::Nothing };
+        let taken = page.take_alike(offset, length as usize);
+        if let Alike::One(..) = taken {
             self.drop_if_empty(index);
         }
         taken
     }
 
-    /// The same where they are on two pages.
+    /// Needs of up to 8 bytes of memory, which are no more.
     #[cold]
-    fn take_across(&mut self, address: u64, length: u64) -> Taken {
+    fn take_different_bytes(&mut self, address: u64, length: u64) -> Taken {
         let (mut bytes, mut each) = (0, [Need::NONE; 8]);
+        let offset = (address % PAGE) as usize;
+        if offset + length as usize <= PAGE as usize {
+            if let Some(index) = self.page_index(address / PAGE)
+                && let Some(page) = self.store.get_mut(index as usize)
+            {
+                bytes = page.take_each(offset, length as usize, &mut each);
+                self.drop_if_empty(index);
+            }
+            return Taken::grouped(bytes, &each);
+        }
         for (byte, place) in (0..length).zip(&mut each) {
             if let Some(need) = self.take_memory(address.wrapping_add(byte)) {
                 *place = need;
@@ -275,7 +285,7 @@ impl Pending {
     /// Whether some byte from `start` up to `end` is needed. It may say yes for no reason where they are many pages.
     pub fn has_memory_within(&mut self, start: u64, end: u64) -> bool {
         let last = end.saturating_sub(1);
-        if self.memory_count == 0 || end <= start {
+        if self.pages.is_empty() || end <= start {
             return false;
         }
         if last / PAGE != start / PAGE {
@@ -288,9 +298,7 @@ impl Pending {
     pub fn need_memory(&mut self, address: u64, need: Need) {
         let index = self.page_made(address / PAGE);
         if let Some(page) = self.store.get_mut(index as usize) {
-            let before = page.count;
             page.add((address % PAGE) as usize, 1, need);
-            self.memory_count += u64::from(page.count - before);
         }
     }
 
@@ -312,13 +320,8 @@ impl Pending {
     /// The need of a byte of memory, which is no more.
     pub fn take_memory(&mut self, address: u64) -> Option<Need> {
         let index = self.page_index(address / PAGE)?;
-        let page = self.store.get_mut(index as usize)?;
-        let before = page.count;
-        let need = page.take((address % PAGE) as usize)?;
-        if page.count != before {
-            self.memory_count -= 1;
-            self.drop_if_empty(index);
-        }
+        let need = self.store.get_mut(index as usize)?.take((address % PAGE) as usize)?;
+        self.drop_if_empty(index);
         Some(need)
     }
 
@@ -344,7 +347,11 @@ impl Pending {
     /// The nearest need of a byte of a slot, which stays.
     pub fn need_of_slot(&self, reg: Reg) -> Option<Need> {
         let mut slot = self.slots[reg.index()];
-        slot.take(&self.mixed[reg.index()]).iter().map(|(_, need)| need).reduce(Need::joined)
+        let mut nearest: Option<Need> = None;
+        slot.take(&self.mixed[reg.index()], |_, need| {
+            nearest = Some(nearest.map_or(need, |known| known.joined(need)));
+        });
+        nearest
     }
 
     pub fn need_place(&mut self, place: Place, need: Need) {
@@ -376,7 +383,7 @@ impl Pending {
     }
 
     fn memory_within(&mut self, address: u64, length: u64) -> Vec<u64> {
-        if self.memory_count == 0 || length == 0 {
+        if self.pages.is_empty() || length == 0 {
             return Vec::new();
         }
         let last = address.saturating_add(length - 1);
@@ -495,7 +502,8 @@ mod tests {
                 pending.need_bytes(address, 1, need(1, 7));
                 assert!(pending.has_memory_within(address - 100, address + 1));
                 assert_eq!(pending.memory().len(), length as usize);
-                let taken: Vec<_> = pending.take_bytes(address, length).iter().collect();
+                let mut taken = Vec::new();
+                pending.take_bytes_to(address, length, |bytes, need| taken.push((bytes, need)));
                 let expected = [(1, need(1, 7)), (all & !1, need(2, 1))];
                 assert_eq!(taken, expected[..if length > 1 { 2 } else { 1 }], "{address:#x} {length}");
                 assert!(pending.is_empty());

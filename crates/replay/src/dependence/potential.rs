@@ -26,6 +26,7 @@ use super::pending::Pending;
 use super::sides::Side;
 use crate::diversion::{Diversion, Outcome, Scanner, Writes};
 use crate::flow::FunctionFlow;
+use crate::patience::Patience;
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +157,7 @@ pub struct Potential {
     /// All that a side can write in a frame.
     all: HashMap<SideInFrame, Arc<Writes>>,
     pub experiments: Experiments,
+    patience: Patience,
 }
 
 impl Potential {
@@ -168,11 +170,13 @@ impl Potential {
             sides: HashMap::new(),
             all: HashMap::new(),
             experiments: Experiments::default(),
+            patience: Patience::default(),
         }
     }
 
-    /// Goes on with what is known from other passes over the same run.
-    pub fn remember(&mut self, experiments: Experiments) {
+    /// Goes on with what is known from other passes over the same run, as long as somebody waits.
+    pub fn remember(&mut self, experiments: Experiments, patience: Patience) {
+        self.patience = patience;
         if experiments.bounds == Some(self.bounds) {
             self.experiments = experiments;
         }
@@ -251,7 +255,8 @@ impl Potential {
                 return need.map(|need| (need, Strength::Strong));
             }
         }
-        if self.tried.experiments - self.tried.known >= self.bounds.experiments {
+        let is_enough = self.tried.experiments - self.tried.known >= self.bounds.experiments;
+        if is_enough || self.patience.is_over() {
             self.tried.left_out += 1;
             return None;
         }

@@ -57,10 +57,10 @@ impl Recording {
         let begin = Time(first.0.saturating_sub(LEAD)).max(self.program_start());
         let at = self.at(begin);
         let mut pass = Forward::new(code, &State::of(&at.machine), seeds.to_vec(), follow, watch);
-        let end = self.end();
+        let (end, patience) = (self.end(), self.patience.clone());
         self.forward(begin..end, |segment| {
             pass.pass(segment);
-            !pass.is_done()
+            !pass.is_done() && !patience.is_over()
         });
         let under_way = pass.under_way();
         (pass.finish(), under_way)

@@ -33,13 +33,14 @@ impl Recording {
             let at = self.at(end);
             let mut pass = Backward::new(code, &State::of(&at.machine), begin, follow, watch);
             if let Follow::Relevant(_) = follow {
-                pass.remember(std::mem::take(&mut self.experiments));
+                pass.remember(std::mem::take(&mut self.experiments), self.patience.clone());
             }
             ask_until(&mut pass, &mut open, end);
+            let patience = self.patience.clone();
             self.backward(end, |segment| {
                 let start = segment.start;
                 pass_and_ask(&mut pass, segment, &mut open);
-                !pass.is_done() && start > begin
+                !pass.is_done() && start > begin && !patience.is_over()
             });
             // What the next criterion is needs is all before the time at which nothing was left to be looked for here, so
             // that no instance is counted twice.

@@ -41,7 +41,7 @@ impl<W: Watch> Forward<'_, '_, W> {
         }
         if self.carried.has_memory() {
             for stored in ran.stored() {
-                self.carried.take_bytes(stored.at(ran.words), u64::from(stored.length));
+                self.carried.take_bytes_to(stored.at(ran.words), u64::from(stored.length), |_, _| {});
             }
         }
         for result in &written {
