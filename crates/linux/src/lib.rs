@@ -37,5 +37,5 @@ pub use moved::{Moved, Place, SERVED, SystemCall};
 pub use output::{Output, Written};
 pub use process::{Config, Event, Process};
 pub use snapshot::Snapshot;
-pub use stack::{STACK_SIZE, STACK_TOP};
+pub use stack::{STACK_SIZE, STACK_TOP, overflowed_stack};
 pub use syscalls::nr::name as syscall_name;

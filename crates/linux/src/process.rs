@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lift::Reg;
-use machine::{Fault, FaultKind, Interruption, Machine, Memory, Observer, Stop, Time, Trace, Unwatched};
+use machine::{Fault, FaultKind, Interruption, Machine, Memory, Observer, Stop, Time, Trace};
 
 use crate::clock;
 use crate::fs::{
@@ -244,8 +244,22 @@ impl Process {
     }
 
     /// Serves the system call that the machine stopped at, and delivers the signals that wait then.
-    pub fn serve_call(&mut self) {
-        self.serve(&mut Watching(&mut Unwatched));
+    pub fn serve_call<O: Observer>(&mut self, observer: &mut O) {
+        self.serve(&mut Watching(observer));
+    }
+
+    /// Does what becomes of a fault that the machine stopped with.
+    pub fn take_fault<O: Observer>(&mut self, fault: Fault, observer: &mut O) {
+        self.kernel.fault(&mut self.machine, fault);
+        self.tell(&mut Watching(observer));
+    }
+
+    /// Delivers the signals of timers that go off at this time.
+    pub fn deliver_due<O: Observer>(&mut self, observer: &mut O) {
+        if self.kernel.ended.is_none() && self.machine.time >= self.kernel.signals.timers.deadline() {
+            self.kernel.deliver(&mut self.machine, None);
+            self.tell(&mut Watching(observer));
+        }
     }
 
     fn serve<C: Company>(&mut self, company: &mut C) -> Event {

@@ -147,6 +147,8 @@ impl AlternateStack {
     pub const AUTODISARM: u32 = 1 << 31;
 
     const NONE: AlternateStack = AlternateStack { start: 0, flags: AlternateStack::DISABLED, size: 0 };
+    /// As a program starts: none either, but frames tell of it without the flag.
+    const NONE_YET: AlternateStack = AlternateStack { flags: 0, ..AlternateStack::NONE };
 
     /// Whether a stack pointer is on it, as far as Linux takes that into account.
     pub fn is_in_use(&self, pointer: u64) -> bool {
@@ -199,7 +201,7 @@ impl Default for Signals {
             actions: Arc::new([Action::default(); LAST as usize]),
             blocked: 0,
             pending: Pending::default(),
-            stack: AlternateStack::NONE,
+            stack: AlternateStack::NONE_YET,
             timers: Timers::default(),
             saved_mask: None,
             trap: Trap::default(),

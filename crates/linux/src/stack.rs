@@ -1,6 +1,8 @@
 //! The stack as a new program finds it: argument and environment strings, their pointers, and the auxiliary
 //! vector that tells the C library about the machine.
 
+use machine::Memory;
+
 use crate::fs::Credentials;
 
 /// One past the highest address of the stack.
@@ -10,6 +12,16 @@ pub const STACK_TOP: u64 = 0x7fff_ffff_f000;
 pub const STACK_SIZE: u64 = 8 << 20;
 /// Strings may take up a quarter of the stack, as on Linux.
 pub const MAX_STRINGS: u64 = STACK_SIZE / 4;
+
+/// How far below its stack a program that overflows it may reach in one step.
+const REACH: u64 = 1 << 20;
+
+/// The size of the stack, if an address is just below it: who accesses that has used it up.
+pub fn overflowed_stack(memory: &Memory, address: u64) -> Option<u64> {
+    let stack = memory.regions().iter().find(|region| &*region.name == "[stack]")?;
+    let reach = stack.start.checked_sub(REACH)?;
+    (reach <= address && address < stack.start).then(|| stack.end - stack.start)
+}
 
 /// What the auxiliary vector tells about the loaded program.
 #[derive(Clone, Copy, Debug)]

@@ -39,6 +39,11 @@ impl<'a> Guest<'a> {
     /// Fails on any difference, on an instruction that the machine lacks, and on a guest that is over
     /// too soon.
     fn agrees_for(self, usual: u64) {
+        self.agrees_until(if long_mode() { LONG } else { usual }, &|end| *end == End::Limit);
+    }
+
+    /// Fails on any difference, and on an end that is not as it should be.
+    fn agrees_until(self, limit: u64, is_right: &dyn Fn(&End) -> bool) {
         let name = self.argv[0];
         let command = Command {
             argv: self.argv.iter().map(Into::into).collect(),
@@ -46,10 +51,9 @@ impl<'a> Guest<'a> {
             cwd: inputs(),
             stdin: self.stdin.to_vec(),
         };
-        let limit = if long_mode() { LONG } else { usual };
         match lockstep::run(&command, limit) {
             Ok(report) => {
-                assert_eq!(report.end, End::Limit, "{name}: {report}");
+                assert!(is_right(&report.end), "{name}: {report}");
                 println!("{name} {report}");
             }
             Err(Failure::NotPermitted(reason)) => skip(name, &reason),
@@ -100,6 +104,62 @@ fn words(skew: u64) -> String {
         text.push_str(&format!("{} {} {number} {}\n", pick(20), pick(30), pick(40)));
     }
     text
+}
+
+/// One of tests/guests, compiled.
+fn guest(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = inputs().join(name);
+    // Aside and renamed, as above.
+    let aside = program.with_extension(format!("{:?}", std::thread::current().id()));
+    let status = std::process::Command::new("gcc")
+        .args(["-w", "-g", "-O1", "-o"])
+        .arg(&aside)
+        .arg(root.join(format!("tests/guests/{name}.c")))
+        .arg("-lm")
+        .status()
+        .unwrap();
+    assert!(status.success(), "gcc could not compile {name}");
+    fs::rename(&aside, &program).unwrap();
+    program.to_string_lossy().into_owned()
+}
+
+/// The guest runs to its end on both sides, through all of its signal handlers, or for long, if it waits for processor time to go by.
+fn handlers_agree(name: &str) {
+    Guest::new(&[&guest(name)]).agrees_until(LONG, &|end| matches!(end, End::Exited(0) | End::Limit));
+}
+
+#[test]
+fn handlers_of_faults_agree_with_the_processor() {
+    handlers_agree("signal_faults");
+}
+
+#[test]
+fn handlers_of_signals_that_are_sent_agree_with_the_processor() {
+    handlers_agree("signal_handlers");
+}
+
+#[test]
+fn handlers_on_stacks_of_their_own_agree_with_the_processor() {
+    handlers_agree("signal_stacks");
+}
+
+#[test]
+fn handlers_of_timers_agree_with_the_processor() {
+    handlers_agree("signal_timers");
+}
+
+#[test]
+fn ends_by_signals_agree_with_the_processor() {
+    let program = guest("signal_ends");
+    let is_end = |end: &End| matches!(end, End::Exited(_) | End::Stopped(_) | End::Fault(_));
+    for way in ["reraise", "default-then-fault", "once", "exit", "fault-in-handler", "blocked", "ignored"] {
+        Guest::new(&[&program, way]).agrees_until(LONG, &is_end);
+    }
+    for way in ["abort", "bad-handler", "bad-other-stack", "no-stack-but-another", "rubbish", "alarm", "pipe"]
+    {
+        Guest::new(&[&program, way]).agrees_until(LONG, &is_end);
+    }
 }
 
 #[test]

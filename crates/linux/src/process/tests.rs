@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use machine::{Access, AccessFault, Cause, Fault, FaultKind};
+use machine::{Access, AccessFault, Cause, Fault, FaultKind, Unwatched};
 
 use super::*;
 use crate::signal;

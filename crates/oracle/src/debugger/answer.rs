@@ -9,6 +9,8 @@ pub struct View {
     pub globals: Vec<(usize, Variable)>,
     /// How many frames that functions have left are not among the frames, because gdb cannot know of them.
     pub unknown_left: usize,
+    /// How many calls were inlined in such functions that gdb tells of, which it does not.
+    pub unknown_around: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -52,6 +52,11 @@ def is_enumerator(symbol):
     return symbol.name in [field.name for field in symbol.type.fields()]
 
 
+# `info args` looks an argument up by its name, and finds another variable of the same block that has it, too, if there is one.
+def is_ambiguous(symbol, block):
+    return symbol.is_argument and sum(other.name == symbol.name for other in block) > 1
+
+
 # The variables of a frame, block by block from the inside, each with what gdb prints.
 def variables(frame):
     frame.select()
@@ -65,6 +70,8 @@ def variables(frame):
             line = (arguments if symbol.is_argument else others).pop(0)
             name, value = line.split(" = ", 1)
             assert name == symbol.name, (line, symbol.name)
+            if is_ambiguous(symbol, block):
+                value = printed(symbol, frame)
             if not is_label(symbol) and not is_enumerator(symbol):
                 found.append((symbol, value))
         yield found
@@ -77,6 +84,8 @@ def variables(frame):
 def tell_frame_variables(level, frame, seen_types):
     hidden = set()
     for found in variables(frame):
+        names = [symbol.name for symbol, _ in found]
+        hidden.update(name for name in names if names.count(name) > 1)
         found.sort(key=lambda pair: (0,) if pair[0].is_argument else (1, pair[0].name, pair[0].line))
         for symbol, value in found:
             tell("argument" if symbol.is_argument else "local", level, symbol.name, symbol.type, symbol.line, value)
@@ -86,11 +95,11 @@ def tell_frame_variables(level, frame, seen_types):
             hidden.add(symbol.name)
 
 
-def printed(symbol):
+def printed(symbol, frame=None):
     if symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT:
         return "<optimized out>"
     try:
-        return symbol.value().format_string()
+        return symbol.value(frame).format_string() if frame else symbol.value().format_string()
     except gdb.error as error:
         # As `info locals` has it.
         return "<error: %s>" % error

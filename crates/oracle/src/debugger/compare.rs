@@ -17,6 +17,7 @@
 //! - [`LEFT`]: of a function that clang compiled and that has left the stack by a jump, DWARF 5 says only where the jump begins, which
 //!   gdb does not use; and at a return instruction of such a function gdb does not look for jumps at all. We tell of it; what was
 //!   passed by it we know, too, and gdb does not ([`PASSED`]).
+//! - [`LEFT_AROUND`]: where the jump is in a call that was inlined, gdb tells of that call as the function that has left, and not of the function.
 //! - [`FUNCTION_ITEM`]: a function as a value of Rust has no size. gdb shows 0x0, as if it were a pointer to nothing.
 //! - [`NOT_ENTERED`]: in a function that was inlined or cloned, gdb lists the variables of blocks that are not entered, some of them a second time,
 //!   all of them as optimised out, and so not in their order. We list those of the blocks around the instruction.
@@ -24,7 +25,11 @@
 //! - [`HASH`]: in names that gdb takes from symbols of Rust, crates have their hashes.
 //! - [`NO_VARIANT`]: when a Rust enum holds no variant, because it is not initialised yet, gdb gives up on the whole variable.
 //! - [`TOO_LARGE`]: a slice of Rust whose length is not set yet may be said to have more elements than can be read. gdb tells how many bytes
-//!   that would be, or takes it for an empty one when the number does not fit in a word.
+//!   that would be, or takes it for an empty one when the number does not fit in a word. Of the length of a string it takes the low 32 bits
+//!   with their sign, so that it shows nothing, a part, or whatever comes before the next zero. The place of a string is in scope before it is written.
+//! - [`INCOMPLETE`]: where a long string is cut inside of a character, gdb says so, and loses the character before. We show the bytes.
+//! - [`LAMBDA`]: the code of a lambda in a function gdb calls by its operator alone, gcc's symbol by the function as well.
+//! - [`NO_DISCRIMINANT`]: to print a Rust enum that is nowhere gdb looks for its discriminant at address 0. We say that it is optimised out.
 //! - [`LENGTH`]: `ptype` leaves the length of an array of variable length open where the array is not there yet, or no longer, although it is known. We tell it.
 //! - [`PIECES`]: of a variable that is in pieces some may be nowhere. gdb calls them synthetic pointers, or shows zeroes where the pieces come to an
 //!   end. We say which parts are optimised out.
@@ -46,6 +51,8 @@ const CONSTANT_VOID: &str = "gdb leaves out the const of const void";
 const CONSTANT_POINTER: &str = "gdb leaves out the const of a pointer by another name";
 const GUESSED: &str = "gdb guesses who called code without call frame information";
 const LEFT: &str = "gdb does not know of a function of clang's that has left the stack";
+const LEFT_AROUND: &str =
+    "gdb tells of a call that was inlined in a function that has left the stack, but not of the function";
 const PASSED: &str = "gdb does not know what was passed by such a function";
 const FUNCTION_ITEM: &str = "gdb shows a function without a size as 0x0";
 const NOT_ENTERED: &str = "gdb lists a variable of a block that is not entered";
@@ -58,6 +65,9 @@ const NO_VARIANT: &str = "an enum holds none of its variants";
 const NO_VARIANT_TEXT: &str = "<error reading variable: Could not find active enum variant>";
 const TOO_LARGE: &str = "gdb words differently what is too large";
 const TOO_LARGE_TEXT: &str = "<too large to be shown>";
+const INCOMPLETE: &str = "gdb loses the character before one that is cut";
+const LAMBDA: &str = "gdb does not tell whose lambda it is";
+const NO_DISCRIMINANT: &str = "gdb looks for the discriminant of an enum that is nowhere";
 const PIECES: &str = "a part of a variable is nowhere, and gdb shows something there";
 
 /// Where the standard library of Rust was compiled.
@@ -87,6 +97,9 @@ pub fn compare(sample: &Sample, ours: &View, theirs: &View, report: &mut Report)
     let has_left = ours.unknown_left > 0;
     if has_left {
         report.normalised(LEFT);
+    }
+    for _ in 0..ours.unknown_around {
+        report.normalised(LEFT_AROUND);
     }
     let mut comparison = Comparison { time: sample.time, in_library: false, has_left, report };
     let most = comparison.comparable(sample.comes_back, ours, theirs);
@@ -284,11 +297,22 @@ impl Comparison<'_> {
             self.report.normalised(NO_VARIANT);
             return;
         }
-        if let Some(start) = ours.printed.strip_suffix(TOO_LARGE_TEXT)
-            && (theirs.printed.ends_with("which is more than max-value-size>")
-                || theirs.printed.strip_prefix(start).is_some_and(|rest| rest.starts_with("0x")))
-        {
+        if is_too_large(&ours.printed, &theirs.printed) {
             self.report.normalised(TOO_LARGE);
+            return;
+        }
+        if is_incomplete(&ours.printed, &theirs.printed) {
+            self.report.normalised(INCOMPLETE);
+            return;
+        }
+        if ours.printed != theirs.printed && without_lambda(&ours.printed) == theirs.printed {
+            self.report.normalised(LAMBDA);
+            return;
+        }
+        let not_at_zero =
+            format!("<error reading variable {} (Cannot access memory at address 0x0)>", theirs.name);
+        if ours.printed == OPTIMISED_OUT && theirs.printed == not_at_zero {
+            self.report.normalised(NO_DISCRIMINANT);
             return;
         }
         if self.has_left && theirs.printed == OPTIMISED_OUT && ours.printed != OPTIMISED_OUT {
@@ -333,6 +357,38 @@ impl Comparison<'_> {
     }
 }
 
+/// See [`TOO_LARGE`].
+fn is_too_large(ours: &str, theirs: &str) -> bool {
+    let Some((start, end)) = ours.split_once(TOO_LARGE_TEXT) else { return false };
+    let between = theirs.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+    theirs.ends_with("which is more than max-value-size>")
+        || between.is_some_and(|shown| {
+            ["0x", "\"", "<error: Cannot access memory at "].iter().any(|start| shown.starts_with(start))
+        })
+}
+
+/// See [`LAMBDA`].
+fn without_lambda(ours: &str) -> String {
+    let parts = ours.split_once('<').zip(ours.split_once("}::operator()"));
+    match parts {
+        Some(((start, _), (symbol, rest))) if symbol.contains("::{lambda(") => {
+            format!("{start}<operator(){rest}")
+        }
+        _ => ours.to_owned(),
+    }
+}
+
+/// See [`INCOMPLETE`].
+fn is_incomplete(ours: &str, theirs: &str) -> bool {
+    let shown = theirs.split_once("\", <incomplete sequence ");
+    let Some((start, (cut, end))) = shown.and_then(|(start, rest)| Some((start, rest.split_once('>')?)))
+    else {
+        return false;
+    };
+    let lost = ours.strip_prefix(start).and_then(|rest| rest.strip_suffix(&format!("{cut}\"{end}")));
+    lost.is_some_and(|lost| lost.chars().count() == 1 || lost.starts_with('\\'))
+}
+
 fn is_same(one: &Variable, other: &Variable) -> bool {
     (&one.name, one.line) == (&other.name, other.line)
 }
@@ -363,4 +419,32 @@ fn tidy(path: &str) -> String {
         }
     }
     parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_of_no_possible_length_is_compared_without_its_text() {
+        let ours = format!("Some({TOO_LARGE_TEXT}) of {{n: 1}}");
+        assert!(is_too_large(&ours, r#"Some("") of {n: 1}"#));
+        assert!(!is_too_large(&ours, r#"Some("") of {n: 2}"#));
+        assert!(!is_too_large(r#"Some("a")"#, r#"Some("")"#));
+    }
+
+    #[test]
+    fn a_cut_character_hides_one_before_it_and_no_more() {
+        let theirs = r#""12", <incomplete sequence \303>..."#;
+        assert!(is_incomplete(r#""123\303"..."#, theirs));
+        assert!(!is_incomplete(r#""1234\303"..."#, theirs));
+        assert!(!is_incomplete(r#""123\304"..."#, theirs));
+    }
+
+    #[test]
+    fn a_lambda_is_known_by_its_operator() {
+        let ours = "0x74 <use(A<int, 3>&)::{lambda(int)#1}::operator()(int) const+42>";
+        assert_eq!(without_lambda(ours), "0x74 <operator()(int) const+42>");
+        assert_eq!(without_lambda("0x74 <Sum::operator()(int) const>"), "0x74 <Sum::operator()(int) const>");
+    }
 }

@@ -22,7 +22,13 @@ pub fn view(process: &Process, theirs: &View) -> View {
         view.unknown_left = all - frames.len();
     }
     for frame in &frames {
-        for frame_view in looker.frames(frame, &theirs.frames, view.frames.len()) {
+        let mut told = looker.frames(frame, &theirs.frames, view.frames.len());
+        if frame.rule == Rule::TailCall && is_one_frame(frame, theirs) {
+            view.unknown_around += told.len().saturating_sub(1);
+            told.truncate(1);
+            told.iter_mut().for_each(|innermost| innermost.form = Form::Left);
+        }
+        for frame_view in told {
             view.frames.push(frame_view);
             physical.push(frame.clone());
         }
@@ -38,6 +44,12 @@ pub fn view(process: &Process, theirs: &View) -> View {
 fn knows_no_jumps(theirs: &View) -> bool {
     let is_clang = |frame: &FrameView| frame.producer.contains("clang");
     theirs.frames.iter().any(is_clang) && theirs.frames.iter().all(|frame| frame.form != Form::Left)
+}
+
+/// Whether gdb tells of a function that has left the stack, as one frame whatever was inlined there.
+fn is_one_frame(frame: &Frame, theirs: &View) -> bool {
+    let same = |other: &&FrameView| other.address == frame.address;
+    theirs.frames.iter().find(same).is_some_and(|innermost| innermost.form == Form::Left)
 }
 
 struct Looker<'a> {

@@ -179,6 +179,10 @@ mod tests {
 
     /// Half of the groups each, so that both run at the same time.
     fn check(half: usize) {
+        if let Some(reason) = crate::other_maker() {
+            eprintln!("SKIPPED the comparison of single instructions: {reason}");
+            return;
+        }
         let mut failures = String::new();
         for group in groups().iter().skip(half).step_by(2) {
             let report = run_group(group, budget(), 20);

@@ -3,6 +3,7 @@
 //! Calls that change the address space are made natively too, at the machine's addresses, so that
 //! both sides have the same mappings with the same permissions, and fault alike. A file's content
 //! is copied from the machine into fresh memory: the child has none of the machine's descriptors.
+//! Calls about signals are made natively too, see [`super::signals`].
 
 use std::io;
 
@@ -10,13 +11,16 @@ use lift::Reg;
 use linux::{Exit, Process};
 use machine::{Backing, Memory, PAGE_SIZE, Permissions};
 
-use super::native::Native;
+use super::native::{Native, NativeStop};
 use super::report::End;
+use super::signals::{self, Entered};
 use super::state::{Difference, TRAP_FLAG};
 
 const RESUME_FLAG: u64 = 0x1_0000;
 
 pub struct Served {
+    /// A handler was entered after it.
+    pub entered: bool,
     /// Set if it was the process's last.
     pub end: Option<End>,
     /// What the native kernel answered differently, for the calls that are made on both sides.
@@ -29,18 +33,35 @@ pub fn serve(process: &mut Process, native: &mut Native) -> io::Result<Served> {
     let number = cpu.get(Reg::RAX) as i64;
     let arguments =
         [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9].map(|register| cpu.get(register));
-    process.serve_call();
+    let returns = signals::is_return(process);
+    let mut entered = Entered::default();
+    process.serve_call(&mut entered);
     if let Some(exit) = &process.kernel.ended {
         let end = match exit {
             Exit::Exited(status) => End::Exited(*status),
             other => End::Stopped(format!("{other:?}")),
         };
-        return Ok(Served { end: Some(end), differences: Vec::new() });
+        return Ok(Served { entered: false, end: Some(end), differences: Vec::new() });
     }
-    let result = process.machine.cpu.get(Reg::RAX);
-    let differences = repeat_natively(&process.machine.memory, native, number, arguments, result)?;
-    copy_results(process, native)?;
-    Ok(Served { end: None, differences })
+    let mut differences = Vec::new();
+    if returns {
+        // Both kernels restore what the frame says.
+        let stop = native.step()?;
+        if stop != NativeStop::Stepped {
+            differences.push(Difference {
+                what: "return from a handler".to_owned(),
+                machine: "done".to_owned(),
+                native: format!("{stop:?}"),
+            });
+        }
+    } else {
+        let call = entered.interrupted_call(&process.machine.memory);
+        let (result, next) = call.unwrap_or((process.machine.cpu.get(Reg::RAX), process.machine.cpu.rip));
+        differences = repeat_natively(&process.machine.memory, native, number, arguments, result)?;
+        copy_results(process, native, result, next)?;
+    }
+    differences.extend(entered.follow(process, native, None)?);
+    Ok(Served { entered: !entered.0.is_empty(), end: None, differences })
 }
 
 /// Makes the call natively if it is about memory and the machine's kernel granted it.
@@ -80,6 +101,11 @@ fn repeat_natively(
             copy_content(memory, native, address, address.saturating_add(length))?;
             answer
         }
+        // So that the child's kernel enters the same handlers, on the same stacks, with the same mask. What was before is not asked for.
+        libc::SYS_rt_sigaction | libc::SYS_rt_sigprocmask => {
+            native.system_call(number, [address, length, 0, arguments[3], 0, 0])?
+        }
+        libc::SYS_sigaltstack => native.system_call(number, [address, 0, 0, 0, 0, 0])?,
         _ => return Ok(Vec::new()),
     };
     let expected = if number == libc::SYS_mmap { 0 } else { result };
@@ -93,8 +119,8 @@ fn repeat_natively(
     }])
 }
 
-/// Gives the child what the call returned and wrote.
-fn copy_results(process: &Process, native: &Native) -> io::Result<()> {
+/// Gives the child what the call returned and wrote. Where it goes on is the next instruction, or this one again.
+fn copy_results(process: &Process, native: &Native, result: u64, next: u64) -> io::Result<()> {
     let cpu = &process.machine.cpu;
     for access in process.kernel.accesses.iter().filter(|access| access.write) {
         let mut bytes = vec![0; access.length as usize];
@@ -103,10 +129,10 @@ fn copy_results(process: &Process, native: &Native) -> io::Result<()> {
     }
     let mut registers = native.registers()?;
     // As the processor does it, so that the machine's own values are put to the test.
-    registers.rip += 2;
-    registers.rcx = registers.rip;
+    registers.rcx = registers.rip + 2;
     registers.r11 = registers.eflags & !(TRAP_FLAG | RESUME_FLAG);
-    registers.rax = cpu.get(Reg::RAX);
+    registers.rip = if next == registers.rip { next } else { registers.rip + 2 };
+    registers.rax = result;
     registers.fs_base = cpu.get(Reg::FS_BASE);
     registers.gs_base = cpu.get(Reg::GS_BASE);
     native.set_registers(registers)

@@ -18,6 +18,7 @@ mod place;
 mod ptrace;
 mod report;
 mod shadow;
+mod signals;
 mod state;
 mod stepper;
 

@@ -18,6 +18,8 @@ pub const STACK_SIZE: u64 = 8 << 20;
 
 /// The `si_code` (SI_KERNEL) by which an int3 of the program's own differs from the end of a step.
 const INT3: i32 = 0x80;
+/// More than any processor saves.
+const LARGEST_FLOAT_STATE: usize = 16 << 10;
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
 /// How a native step ended.
@@ -59,6 +61,9 @@ impl Native {
                 builder.env(std::ffi::OsStr::from_bytes(name), std::ffi::OsStr::from_bytes(value));
             }
         }
+        // Linux demands of the float state in a handler's frame that all that this processor could save would lie below the end of the address space,
+        // where the stack begins. The machine's frames have less of it, so there has to be something above them.
+        builder.env("ABOVE_ALL_FRAMES", "-".repeat(LARGEST_FLOAT_STATE));
         // The child never reaches its files: the machine's kernel serves it.
         builder.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         ptrace::trace_on_exec(&mut builder);
@@ -145,6 +150,25 @@ impl Native {
                 Wait::Stopped(_) => {}
                 Wait::Exited(_) | Wait::Killed(_) => return Ok(NativeStop::Gone),
             }
+        }
+    }
+
+    /// Has the child's kernel enter the handler of a signal, which is in place of the one that a fault has raised, or is sent. Whether the
+    /// child blocked it: the machine may wait with another mask, and the child never waits.
+    pub fn enter_handler(&mut self, signal: i32, is_raised: bool) -> io::Result<bool> {
+        let blocked = ptrace::unblock(self.pid, signal)?;
+        if !is_raised {
+            ptrace::send(self.pid, signal)?;
+            ptrace::single_step(self.pid)?;
+            let stop = ptrace::wait(self.pid)?;
+            if stop != Wait::Stopped(signal) {
+                return Err(io::Error::other(format!("signal {signal} came to the child as {stop:?}")));
+            }
+        }
+        ptrace::enter_handler(self.pid, signal)?;
+        match ptrace::wait(self.pid)? {
+            Wait::Stopped(libc::SIGTRAP) => Ok(blocked),
+            other => Err(io::Error::other(format!("signal {signal} in the child ended with {other:?}"))),
         }
     }
 

@@ -56,6 +56,12 @@ pub fn single_step(pid: Pid) -> io::Result<()> {
     request(libc::PTRACE_SINGLESTEP, pid, 0)
 }
 
+/// Delivers a signal in place of the one that the process is stopped for. If it has a handler, that is entered, which is
+/// reported by [`wait`] before its first instruction.
+pub fn enter_handler(pid: Pid, signal: i32) -> io::Result<()> {
+    request(libc::PTRACE_SINGLESTEP, pid, signal as u64)
+}
+
 pub fn wait(pid: Pid) -> io::Result<Wait> {
     let mut status = 0;
     loop {
@@ -100,6 +106,33 @@ pub fn signal_info(pid: Pid) -> io::Result<SignalInfo> {
     unsafe {
         let info: libc::siginfo_t = fetch(libc::PTRACE_GETSIGINFO, pid)?;
         Ok(SignalInfo { code: info.si_code, address: info.si_addr() as u64 })
+    }
+}
+
+/// Sends a signal to the process. It stops for it before its next instruction.
+pub fn send(pid: Pid, signal: i32) -> io::Result<()> {
+    // SAFETY: takes numbers alone.
+    if unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, signal) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Lets a signal through that the process blocks. Whether it did.
+pub fn unblock(pid: Pid, signal: i32) -> io::Result<bool> {
+    let bit = 1u64 << (signal - 1);
+    let mut mask = 0u64;
+    // SAFETY: both requests are told the size of the mask that they fill or read.
+    unsafe {
+        if libc::ptrace(libc::PTRACE_GETSIGMASK, pid, size_of::<u64>(), &raw mut mask) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let blocked = mask & bit != 0;
+        mask &= !bit;
+        if blocked && libc::ptrace(libc::PTRACE_SETSIGMASK, pid, size_of::<u64>(), &raw mut mask) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(blocked)
     }
 }
 

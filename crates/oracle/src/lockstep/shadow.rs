@@ -23,6 +23,13 @@ impl Shadow {
         Shadow { process: process.fork(), open_flags: 0 }
     }
 
+    /// Starts anew from the compared process if that has just stored flags, in the frame of a handler, that are open.
+    pub fn renew_if_open(&mut self, process: &mut Process) {
+        if self.open_flags != 0 {
+            *self = Shadow::of(process);
+        }
+    }
+
     /// To be told of every instruction.
     pub fn note(&mut self, step: &Step) {
         self.open_flags = self.open_flags & !step.modified_flags | step.undefined_flags;

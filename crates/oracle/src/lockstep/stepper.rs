@@ -11,6 +11,7 @@ use super::native::{Native, NativeStop};
 use super::pin::Pinned;
 use super::report::{Divergence, End, Failure, Report};
 use super::shadow::Shadow;
+use super::signals::Entered;
 use super::state::{self, Difference, State, TRAP_FLAG};
 use super::{Command, adopt, auxv, kernel, place};
 
@@ -41,6 +42,8 @@ struct Stepper {
     /// What the machine wrote in the current instruction.
     writes: Writes,
     shadow: Shadow,
+    /// The last step entered a handler because of a fault, which takes no time: the shadow, which stops at a time, stops before it.
+    faulted: bool,
     /// If this thread may be bound to a processor.
     pinned: Option<Pinned>,
 }
@@ -59,6 +62,7 @@ impl Stepper {
             history: VecDeque::with_capacity(HISTORY),
             writes: Writes::default(),
             shadow,
+            faulted: false,
             pinned: None,
         })
     }
@@ -83,8 +87,7 @@ impl Stepper {
                 let memory = &self.process.machine.memory;
                 let found = compare::written_pages(memory, &self.native, &mut self.pages_compared)?;
                 self.require_none(found)?;
-                let found = self.shadow.catch_up(&self.process);
-                self.require_none(found)?;
+                self.compare_with_shadow()?;
             }
         }
         Ok(End::Limit)
@@ -92,6 +95,9 @@ impl Stepper {
 
     /// One instruction on both sides.
     fn step(&mut self) -> Result<Option<End>, Failure> {
+        let mut due = Entered::default();
+        self.process.deliver_due(&mut due);
+        self.enter(&due, None)?;
         let rip = self.process.machine.cpu.rip;
         let mut bytes = [0; LONGEST_INSTRUCTION];
         let available = self.process.machine.memory.fetch(rip, &mut bytes);
@@ -102,8 +108,8 @@ impl Stepper {
         let until = Time(self.process.machine.time.0 + 1);
         match self.process.machine.run(until, &mut self.writes) {
             // Nobody has hung a hook: the program's own allocator is what is compared.
-            Stop::Until | Stop::Syscall | Stop::Hook => {}
-            Stop::Fault(fault) => return self.fault(&step, &fault).map(Some),
+            Stop::Until | Stop::Syscall | Stop::Hook => self.faulted = false,
+            Stop::Fault(fault) => return self.fault(&step, &fault),
             Stop::Unsupported(unsupported) => {
                 let what = format!("{} at {:#x}", unsupported.text, unsupported.address);
                 return Ok(Some(End::Unsupported(what)));
@@ -127,6 +133,9 @@ impl Stepper {
                 self.require_none(result.differences)?;
                 if let Some(end) = result.end {
                     return Ok(Some(end));
+                }
+                if result.entered {
+                    self.shadow.renew_if_open(&mut self.process);
                 }
             }
         }
@@ -155,10 +164,17 @@ impl Stepper {
         let found = compare::all_pages(memory, &self.native, &mut self.pages_compared)?;
         self.require_none(found)?;
         if *end == End::Limit {
-            let found = self.shadow.catch_up(&self.process);
-            self.require_none(found)?;
+            self.compare_with_shadow()?;
         }
         Ok(())
+    }
+
+    fn compare_with_shadow(&mut self) -> Result<(), Failure> {
+        if self.faulted {
+            return Ok(());
+        }
+        let found = self.shadow.catch_up(&self.process);
+        self.require_none(found)
     }
 
     fn native_step(&mut self) -> Result<(), Failure> {
@@ -195,10 +211,12 @@ impl Stepper {
     }
 
     /// The machine faulted: so must the processor, for the same reason and in the same state.
-    fn fault(&mut self, step: &Step, fault: &Fault) -> Result<End, Failure> {
+    /// Both go on in the handler, if there is one.
+    fn fault(&mut self, step: &Step, fault: &Fault) -> Result<Option<End>, Failure> {
+        let end = End::Fault(format!("{:?}", fault.kind));
         if let Plan::Answer { .. } = step.plan {
             // The machine does not have it, whatever the host says.
-            return Ok(End::Fault(format!("{:?}", fault.kind)));
+            return Ok(Some(end));
         }
         let rip = self.process.machine.cpu.rip;
         let stop = loop {
@@ -217,7 +235,28 @@ impl Stepper {
         }
         let machine = compare::state(&self.process.machine.cpu);
         self.require_none(State::differences(&machine, &native, 0))?;
-        Ok(End::Fault(format!("{:?}", fault.kind)))
+        let mut entered = Entered::default();
+        self.process.take_fault(*fault, &mut entered);
+        if self.process.kernel.ended.is_some() {
+            return Ok(Some(end));
+        }
+        self.faulted = true;
+        let raised = if let NativeStop::Signal { number, .. } = stop { Some(number) } else { None };
+        self.enter(&entered, raised)?;
+        Ok(None)
+    }
+
+    /// Has the child enter the handlers that the machine's kernel has entered.
+    fn enter(&mut self, entered: &Entered, raised: Option<i32>) -> Result<(), Failure> {
+        if entered.0.is_empty() {
+            return Ok(());
+        }
+        let differences = entered.follow(&self.process, &mut self.native, raised)?;
+        self.require_none(differences)?;
+        let machine = compare::state(&self.process.machine.cpu);
+        self.require_none(State::differences(&machine, &self.native.state()?, 0))?;
+        self.shadow.renew_if_open(&mut self.process);
+        Ok(())
     }
 
     fn remember(&mut self, rip: u64, bytes: &[u8]) {
