@@ -12,7 +12,8 @@ mod x87;
 
 use crate::{Address, MAX_INSTRUCTION, Op, Reg, Size, Value};
 use iced_x86::{
-    Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, MemorySize, Mnemonic, OpKind, Register,
+    ConditionCode, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, MemorySize, Mnemonic,
+    OpKind, Register,
 };
 
 /// What the bytes at an address are.
@@ -77,8 +78,17 @@ pub fn only_computes(instruction: &Instruction) -> bool {
             | Shr
             | Sar
     );
+    // Setting a byte and moving by a condition, and all that has to do with vectors.
+    let is_conditional = instruction.condition_code() != ConditionCode::None;
+    let is_of_vectors = [instruction.op0_register(), instruction.op1_register()]
+        .iter()
+        .any(|register| register.is_vector_register());
+    let does_something = is_common || is_conditional || is_of_vectors;
     let (base, has_displacement) = (instruction.memory_base(), instruction.memory_displ_size() > 0);
-    is_common && base != Register::RIP && (base != Register::None || !has_displacement)
+    instruction.flow_control() == FlowControl::Next
+        && does_something
+        && !matches!(base, Register::RIP | Register::EIP)
+        && (base != Register::None || !has_displacement)
 }
 
 /// Appends the ops of `instruction` to `ops`. What is not supported becomes one
@@ -323,4 +333,46 @@ fn is_narrow(register: Register) -> bool {
 fn is_narrow_absolute(instruction: &Instruction) -> bool {
     let bare = (Register::None, Register::None);
     (instruction.memory_base(), instruction.memory_index()) == bare && instruction.memory_displ_size() == 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_computes_does_something_and_goes_on_and_tells_no_address() {
+        let (mut state, mut found) = (1u64, 0);
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u8
+        };
+        let beginnings: [&[u8]; 8] =
+            [&[], &[0x0f], &[0x66, 0x0f], &[0xf2, 0x0f], &[0xc5], &[0xc4], &[0x62], &[0x48]];
+        for number in 0..400_000 {
+            let mut bytes = beginnings[number % beginnings.len()].to_vec();
+            bytes.resize_with(MAX_INSTRUCTION, &mut random);
+            let Decoded::Instruction(instruction) = decode(&bytes, 0x1000) else { continue };
+            if !only_computes(&instruction) {
+                continue;
+            }
+            let mut ops = Vec::new();
+            lift(&instruction, &mut ops);
+            found += 1;
+            // Moving a register to itself is no more than nothing.
+            let moves_to_itself = instruction.op0_register() == instruction.op1_register();
+            assert!(!ops.is_empty() || moves_to_itself, "{instruction}");
+            assert!(ops.iter().all(|op| *op == Op::Unsupported || !op.ends_block()), "{instruction}");
+            assert!(ops.last() != Some(&Op::Unsupported) || goes_on(&instruction), "{instruction}");
+            let mut addresses = ops.iter().filter_map(|op| match op {
+                Op::Lea { address, .. } | Op::Load { address, .. } | Op::Store { address, .. } => {
+                    Some(address)
+                }
+                Op::LoadVector { address, .. } | Op::StoreVector { address, .. } => Some(address),
+                _ => None,
+            });
+            let is_alone = |address: &Address| [address.base, address.index] == [Reg::ZERO; 2];
+            assert!(!addresses.any(is_alone), "{instruction}");
+        }
+        assert!(found > 10_000, "only {found} were tried");
+    }
 }
