@@ -43,6 +43,15 @@ impl Program {
         function.map(|function| variables::blocks(&types, &function, bias)).unwrap_or_default()
     }
 
+    /// The type of what the function at an address returns; `None` for one that returns nothing, and without debug information.
+    pub fn returned_at(&self, address: u64) -> Option<TypeId> {
+        let (object, bias) = self.object_at(address)?;
+        let (info, types) = self.debug(object)?;
+        let function = info.function_at(address.wrapping_sub(bias))?;
+        // A definition leaves to its declaration what that says already.
+        function.chain().iter().find_map(Entry::typed).map(|die| types.id(die))
+    }
+
     /// Definitions of the named types that the types of some variables are made of, by name.
     pub fn definitions_for<'a>(
         &self,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::debug_info::DebugInfo;
 use crate::demangle::demangle;
+use crate::entries::without_dots;
 
 /// Inlining deeper than this is the work of a damaged file.
 const MOST_INLINED: usize = 128;
@@ -47,7 +48,7 @@ pub(crate) fn frames(info: &DebugInfo, address: u64) -> Vec<SourceFrame> {
 fn position(location: addr2line::Location<'_>) -> Option<Position> {
     let line = location.line.filter(|line| *line != 0)?;
     Some(Position {
-        file: Arc::from(location.file?),
+        file: Arc::from(without_dots(location.file?)),
         line,
         column: location.column.filter(|column| *column != 0),
     })

@@ -210,6 +210,18 @@ impl Program {
         Some((start.wrapping_add(bias), size))
     }
 
+    /// What a function is called that has no name: where it begins in its object's file, as disassemblers tell it.
+    pub fn nameless(&self, address: u64) -> Option<String> {
+        let (_, bias) = self.place(address)?;
+        let (start, _) = self.function_at(address)?;
+        Some(format!("function at {:#x}", start.wrapping_sub(bias)))
+    }
+
+    /// Where the code at an address is in its object's file.
+    pub fn address_in_file(&self, address: u64) -> u64 {
+        self.place(address).map_or(address, |(_, bias)| address.wrapping_sub(bias))
+    }
+
     /// The name in the symbol table, as it is there, of the function that `address` lies in.
     pub fn symbol_at(&self, address: u64) -> Option<&str> {
         let (object, bias) = self.place(address)?;

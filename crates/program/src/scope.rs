@@ -20,8 +20,8 @@ const HEADER_DIRECTORIES: [&str; 2] = ["/usr/include/", "/usr/local/include/"];
 /// Parts of paths where cargo and rustup keep sources of others, wherever their homes are.
 const FOREIGN_PARTS: [&str; 3] = ["/registry/src/", "/.cargo/git/checkouts/", "/lib/rustlib/"];
 
-/// The standard library of Rust names its sources so.
-const RUST_LIBRARY: &str = "/rustc/";
+/// The standard library of Rust names its sources so, and those of what it is made with.
+const RUST_LIBRARY: [&str; 2] = ["/rustc/", "/rust/deps/"];
 
 /// Damaged tables can name files without end.
 const MOST_SOURCES: usize = 1 << 16;
@@ -158,7 +158,7 @@ impl Scope {
 pub(crate) fn is_system_source(path: &str) -> bool {
     in_any(path, &SYSTEM_DIRECTORIES)
         || in_any(path, &HEADER_DIRECTORIES)
-        || path.starts_with(RUST_LIBRARY)
+        || in_any(path, &RUST_LIBRARY)
         || FOREIGN_PARTS.iter().any(|part| path.contains(part))
 }
 
@@ -264,6 +264,13 @@ mod tests {
             ("/home/me/sed", Some("/usr/include/c++/12/vector"), true, true, trusted(SystemSource)),
             ("/home/me/sed", Some("/home/me/../../usr/include/stdlib.h"), true, true, trusted(SystemSource)),
             ("/home/me/sed", Some("/rustc/0a1b/library/core/src/fmt.rs"), true, true, trusted(SystemSource)),
+            (
+                "/home/me/sed",
+                Some("/rust/deps/hashbrown-0.16.1/src/map.rs"),
+                true,
+                true,
+                trusted(SystemSource),
+            ),
             ("/home/me/sed", Some("/c/registry/src/index-1/a-0.1/lib.rs"), true, true, trusted(SystemSource)),
             (
                 "/home/me/sed",

@@ -45,6 +45,24 @@ fn a_line_leads_to_its_statements_and_their_copies() {
 }
 
 #[test]
+fn a_file_compiled_by_a_path_with_dots_is_known_without_them() {
+    for compiler in ["gcc", "clang"] {
+        let scratch = Scratch::new(&format!("dots-{compiler}"));
+        let source = scratch.compile(compiler, "lines.c", SOURCE, &["-g"]).with_file_name("lines.c");
+        let built = source.with_file_name("again");
+        let mut command = std::process::Command::new(compiler);
+        command.current_dir(source.parent().unwrap()).args(["-g", "-o", "again", "././lines.c"]);
+        assert!(command.status().unwrap().success());
+        let program = open(&built);
+        let found = program.find_line("lines.c", line_of(SOURCE, "/* one line */")).unwrap();
+        let statement = &found.statements[0].stmt;
+        assert_eq!(Some(&*statement.file), source.to_str());
+        let position = program.locate(found.starts[0]).position().cloned();
+        assert_eq!(position.map(|position| position.file).as_ref(), Some(&statement.file));
+    }
+}
+
+#[test]
 fn a_loop_within_one_line_begins_again_each_time() {
     let scratch = Scratch::new("one-line-loop");
     let program = compiled(&scratch);

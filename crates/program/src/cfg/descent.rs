@@ -1,8 +1,9 @@
 //! Recursive descent: the instructions that can be reached from a function's entry.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use lift::{Op, Reg};
+use rustc_hash::FxHashMap;
 
 use super::extent::Extent;
 use super::flow::{self, Callee, Flow, Step};
@@ -33,7 +34,7 @@ pub(super) struct Code {
     /// Indirect jumps through tables.
     pub tables: BTreeMap<u64, Table>,
     /// Which jumps and branches lead to an address.
-    pub incoming: HashMap<u64, Vec<u64>>,
+    pub incoming: FxHashMap<u64, Vec<u64>>,
     /// Where exceptions are caught.
     pub landing_pads: BTreeSet<u64>,
     /// Where indirect jumps were seen to go within the function.

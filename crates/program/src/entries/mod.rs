@@ -21,6 +21,7 @@ pub(crate) use entry::Entry;
 use index::NameIndex;
 use outline::Outline;
 use rows::LineRows;
+pub(crate) use rows::without_dots;
 
 /// Real programs have tens of thousands; a unit takes at least eleven bytes of the file.
 const MOST_UNITS: usize = 1 << 20;

@@ -127,10 +127,19 @@ impl Debug<'_> {
             .as_ref()
             .and_then(|directory| Some(directory.to_string_lossy().ok()?.into_owned()))
         {
-            Some(directory) => Some(join(&directory, path)),
-            None => Some(path),
+            Some(directory) => Some(without_dots(&join(&directory, path))),
+            None => Some(without_dots(&path)),
         }
     }
+}
+
+/// A path without directories that are the one before: a program that was compiled as `./file.c` has one.
+pub(crate) fn without_dots(path: &str) -> String {
+    let mut tidy = path.to_owned();
+    while tidy.contains("/./") {
+        tidy = tidy.replace("/./", "/");
+    }
+    tidy
 }
 
 fn join(directory: &str, path: String) -> String {

@@ -7,6 +7,11 @@ use crate::types::{Encoding, Member, Record, Type, TypeId, TypeKind, Types, Vari
 /// Types that are looked at to find out whether another has values; those without have few. It bounds the depth as well.
 const MOST_LOOKED_AT: usize = 64;
 
+/// The longest string that there can be; a length beyond it is none that was set. A string's place is known before its length is, so that this is often seen.
+const LONGEST_STRING: u64 = i32::MAX as u64;
+
+const TOO_LARGE: &str = "<too large to be shown>";
+
 impl<'a> Printer<'a> {
     /// Prints what Rust writes in its own way; false when the common form will do.
     pub(super) fn rust(&mut self, types: &Types<'a>, found: &Type, contents: &Contents, at: usize) -> bool {
@@ -157,17 +162,26 @@ impl<'a> Printer<'a> {
 
     fn rust_str(&mut self, types: &Types<'a>, record: &Record, contents: &Contents, at: usize) -> bool {
         let Some((pointer, length, _)) = self.slice_parts(types, record, contents, at) else { return false };
+        if length > LONGEST_STRING {
+            self.push(TOO_LARGE);
+            return true;
+        }
+        let text = self.rust_text(pointer, length, "");
+        self.push(&text);
+        true
+    }
+
+    /// The beginning of what a pointer to bytes points to, as text.
+    fn rust_text(&self, pointer: u64, length: u64, prefix: &str) -> String {
         let most = self.limits.elements as u64;
         let size = usize::try_from(length.min(most)).unwrap_or(0);
         match Contents::from_memory(pointer, size, self.state) {
             Ok(contents) => {
                 let codes = string::codes(&contents.bytes, 1);
-                let text = string::string(&codes, "", length > most, &self.limits);
-                self.push(&text);
+                string::string(&codes, prefix, length > most, &self.limits)
             }
-            Err(reason) => self.push(&reason.text()),
+            Err(reason) => format!("{prefix}{}", reason.text()),
         }
-        true
     }
 
     fn rust_slice(
@@ -185,7 +199,7 @@ impl<'a> Printer<'a> {
         let size =
             size.filter(|size| *size <= super::contents::LARGEST).and_then(|size| usize::try_from(size).ok());
         let Some(size) = size else {
-            self.push("<too large to be shown>");
+            self.push(TOO_LARGE);
             return true;
         };
         match Contents::from_memory(pointer, size, self.state) {
@@ -206,21 +220,16 @@ impl<'a> Printer<'a> {
             return false;
         };
         let address = address as u64;
-        self.address(address);
         // A pointer to bytes is shown with what it points to.
         if let Some((_, array)) = types.strip(to)
             && let TypeKind::Array { element, dimensions, .. } = &array.kind
             && let [Some(count)] = self.counts(dimensions)[..]
             && types.strip(*element).is_some_and(|(_, element)| element.name.as_deref() == Some("u8"))
-            && let Ok(bytes) = Contents::from_memory(
-                address,
-                usize::try_from(count.min(self.limits.elements as u64)).unwrap_or(0),
-                self.state,
-            )
         {
-            let codes = string::codes(&bytes.bytes, 1);
-            let text = string::string(&codes, "b", count > self.limits.elements as u64, &self.limits);
-            self.push(&format!(" {text}"));
+            let text = self.rust_text(address, count, "b");
+            self.push(&format!("{address:#x} {text}"));
+        } else {
+            self.address(address);
         }
         true
     }

@@ -24,6 +24,14 @@ union Bits {
     a: u32,
     b: f32,
 }
+/// A string whose length is not set yet holds anything.
+union Unset {
+    text: &'static str,
+    length: (*const u8, usize),
+}
+fn twice_as_much(amount: i32) -> i32 {
+    amount * 2
+}
 mod inner {
     pub struct Deep<T> {
         pub value: T,
@@ -81,6 +89,9 @@ fn show(p: &Point, s: &str, v: &[i32], name: String, d: &dyn Speak) -> i32 {
     let never: Option<&str> = None;
     let some_str: Option<&str> = Some("hi");
     let nested: Option<Option<bool>> = Some(None);
+    let beyond = Unset { length: (s.as_ptr(), 1 << 40) };
+    let code = twice_as_much as fn(i32) -> i32 as *const [u8; 4];
+    let nowhere = 16 as *const [u8; 4];
     let res2 = clo(3) + d.speak();
     let sum = p.x + s.len() as i32 + v.len() as i32 + name.len() as i32 + res2; // STOP
     std::hint::black_box((&opt, &none, &boxed, &optbox, &nonebox, &res, &err));
@@ -100,6 +111,7 @@ fn show(p: &Point, s: &str, v: &[i32], name: String, d: &dyn Speak) -> i32 {
         &raw,
     ));
     std::hint::black_box((&mr, &bytes, &slice2, &zeros, &pair, &never, &some_str, &nested));
+    std::hint::black_box((unsafe { beyond.length }, &code, &nowhere, twice_as_much(sum)));
     sum
 }
 fn main() {

@@ -1,9 +1,8 @@
 //! Registers that hold one constant at a place, however control came there: the address of a table that was
 //! loaded before a loop.
 
-use std::collections::HashSet;
-
 use lift::Reg;
+use rustc_hash::FxHashSet;
 
 use super::Budget;
 use super::symbolic::State;
@@ -24,7 +23,7 @@ pub(super) fn find(
         return None;
     }
     let mut found = None;
-    let mut seen = HashSet::from([address]);
+    let mut seen = FxHashSet::from_iter([address]);
     let mut pending = vec![address];
     while let Some(at) = pending.pop() {
         // At the entry it is what the caller left there.

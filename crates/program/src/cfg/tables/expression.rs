@@ -1,8 +1,9 @@
 //! Values as expressions over what was there before: equal expressions have equal numbers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use lift::{Reg, Size};
+use rustc_hash::FxHashMap;
 
 use crate::cfg::memory;
 use crate::object_file::ObjectFile;
@@ -45,7 +46,7 @@ pub(super) enum Node {
 #[derive(Default)]
 pub(super) struct Expressions {
     nodes: Vec<Node>,
-    ids: HashMap<Node, Id>,
+    ids: FxHashMap<Node, Id>,
     unknowns: u32,
 }
 
@@ -206,12 +207,12 @@ pub(super) struct Evaluation<'a> {
     object: &'a ObjectFile,
     expressions: &'a Expressions,
     parts: Vec<Id>,
-    values: HashMap<Id, u64>,
+    values: FxHashMap<Id, u64>,
 }
 
 impl<'a> Evaluation<'a> {
     pub fn new(object: &'a ObjectFile, expressions: &'a Expressions, whole: Id) -> Evaluation<'a> {
-        Evaluation { object, expressions, parts: expressions.parts(whole), values: HashMap::new() }
+        Evaluation { object, expressions, parts: expressions.parts(whole), values: FxHashMap::default() }
     }
 
     pub fn parts(&self) -> &[Id] {

@@ -8,9 +8,8 @@ mod constants;
 mod expression;
 mod symbolic;
 
-use std::collections::HashMap;
-
 use lift::{Op, Reg, Size, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descent::Code;
 use super::extent::Extent;
@@ -54,12 +53,12 @@ pub(super) enum Resolution {
 pub(super) struct Budget {
     steps: usize,
     /// Registers that are known to hold a constant before an instruction.
-    constants: HashMap<(Reg, u64), u64>,
+    constants: FxHashMap<(Reg, u64), u64>,
 }
 
 impl Budget {
     pub fn new() -> Budget {
-        Budget { steps: STEPS, constants: HashMap::new() }
+        Budget { steps: STEPS, constants: FxHashMap::default() }
     }
 
     /// More code was found, so that more ways may lead to a place.
@@ -82,7 +81,7 @@ pub(super) fn resolve(
     jump: u64,
     budget: &mut Budget,
 ) -> Resolution {
-    let mut resolver = Resolver { object, extent, code, jump, budget, constants: HashMap::new() };
+    let mut resolver = Resolver { object, extent, code, jump, budget, constants: FxHashMap::default() };
     match resolver.table() {
         Some(table) if !table.cases.is_empty() => Resolution::Table(table),
         _ => resolver.without_table(),
@@ -124,7 +123,7 @@ struct Resolver<'a, 'b> {
     jump: u64,
     budget: &'b mut Budget,
     /// Registers that were asked for at an address.
-    constants: HashMap<(Reg, u64), Option<u64>>,
+    constants: FxHashMap<(Reg, u64), Option<u64>>,
 }
 
 /// The state at the end of a path, and what the jump's target is there.
@@ -132,7 +131,7 @@ struct Reached {
     state: State,
     target: Id,
     /// What registers hold at the start of the path, where that is known.
-    known: HashMap<Id, u64>,
+    known: FxHashMap<Id, u64>,
 }
 
 impl Resolver<'_, '_> {
@@ -243,8 +242,8 @@ impl Resolver<'_, '_> {
         Some(Reached { state, target, known })
     }
 
-    fn known(&mut self, expressions: &Expressions, target: Id, start: u64) -> HashMap<Id, u64> {
-        let mut known = HashMap::new();
+    fn known(&mut self, expressions: &Expressions, target: Id, start: u64) -> FxHashMap<Id, u64> {
+        let mut known = FxHashMap::default();
         for part in expressions.parts(target) {
             if let Node::Start(reg) = expressions.node(part) {
                 let value = match self.constants.get(&(reg, start)) {
@@ -413,7 +412,7 @@ fn merge(table: &mut Option<Table>, found: Table) {
         *table = Some(found);
         return;
     };
-    let known: std::collections::HashSet<(i64, u64)> = table.cases.iter().copied().collect();
+    let known: FxHashSet<(i64, u64)> = table.cases.iter().copied().collect();
     table.cases.extend(found.cases.into_iter().filter(|case| !known.contains(case)));
     table.default = table.default.or(found.default);
 }

@@ -1,8 +1,9 @@
 //! Runs ops on expressions instead of numbers, along one path.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use lift::{Address, Binary, Condition, FlagKind, Op, Reg, Size, Value};
+use rustc_hash::FxHashMap;
 
 use super::expression::{Expressions, Id, Node};
 
@@ -33,10 +34,10 @@ type Place = (Id, u64);
 #[derive(Default)]
 pub(super) struct State {
     pub expressions: Expressions,
-    registers: HashMap<Reg, Id>,
+    registers: FxHashMap<Reg, Id>,
     flags: Option<Comparison>,
     /// One-bit values that a condition was tested into.
-    tested: HashMap<Reg, (Comparison, Condition)>,
+    tested: FxHashMap<Reg, (Comparison, Condition)>,
     /// What was stored where: size and value.
     stored: BTreeMap<Place, (Size, Id)>,
     /// Counts writes to places that are not known.
