@@ -13,7 +13,7 @@ use replay::{Bytes, Case, Channel, Comparison, Expectation, Oracle, Stdin};
 
 use crate::args::{GuestArguments, count};
 use crate::exit_code::{self, Failure};
-use crate::{run, streams};
+use crate::{backtraces, run, streams};
 
 /// A program to run, and when its run counts as failed.
 #[derive(Debug, Args)]
@@ -112,6 +112,7 @@ impl CaseArguments {
         }
         let (mut case, live) = run::case(&self.guest)?;
         self.add_to(&mut case, false).map_err(usage)?;
+        backtraces::keep_from(&mut case, &self.guest);
         if let Some(pieces) = live {
             // Nobody is asked to type what nobody reads.
             let mut probe = run::load_case(&case, Some(pieces))?;

@@ -14,7 +14,7 @@ use locate::minimize::{self, Compared, Minimizer};
 use locate::switching::{Judge, Meter, Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::Assertions;
-use replay::{Code, Flow, Heap};
+use replay::{Code, Flow, Heap, Patience, escaped, without_wrong_bytes};
 use report::{ExplainReport, Explained, Page, envelope};
 use serde_json::json;
 
@@ -33,7 +33,27 @@ const MOST_SHOWN: usize = 400;
 /// So many runs are made to find what makes the difference to a passing input.
 const NARROWING: u64 = 2_000;
 
+/// When an answer is wanted. The search ends before that, so that there is time left to tell what it found.
+#[derive(Clone, Copy)]
+struct Deadlines {
+    search: Option<Instant>,
+    answer: Option<Instant>,
+}
+
+impl Deadlines {
+    fn new(timeout: Option<u64>) -> Deadlines {
+        let now = Instant::now();
+        let answer = timeout.and_then(|seconds| now.checked_add(Duration::from_secs(seconds)));
+        Deadlines { search: answer.map(|answer| now + (answer - now) * 2 / 3), answer }
+    }
+}
+
+fn is_past(instant: Option<Instant>) -> bool {
+    instant.is_some_and(|instant| Instant::now() >= instant)
+}
+
 pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
+    let deadlines = Deadlines::new(arguments.timeout);
     explain_page::check(&arguments)?;
     understand_command(&mut arguments)?;
     if arguments.scope == ScopeArgument::All {
@@ -53,8 +73,8 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         }
     }
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
-    let inducing = inducing(arguments, &mut recorded)?;
-    let explanation = search(arguments, &mut recorded, &failure, inducing.as_ref());
+    let inducing = inducing(arguments, deadlines, &mut recorded)?;
+    let explanation = search(arguments, deadlines, &mut recorded, &failure, inducing.as_ref());
     let explained = Explained {
         explanation: &explanation,
         failure: &failure,
@@ -77,7 +97,8 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         PageFormat::Html => report.html(&Page::new(&explained, &explain_page::texts(&recorded, &failure))),
     };
     explain_page::write(&text, arguments.output.as_deref())?;
-    Ok(if explanation.causes.is_empty() { exit_code::NO_ANSWER } else { exit_code::SUCCESS })
+    let is_explained = !explanation.causes.is_empty() || explanation.unset.is_some();
+    Ok(if is_explained { exit_code::SUCCESS } else { exit_code::NO_ANSWER })
 }
 
 /// Sources are compiled first; the program that comes of them is run in their place.
@@ -109,14 +130,18 @@ fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
 
 /// What of the input makes the difference to the one with which the program passes: as little as runs can tell, where the oracle
 /// can judge other inputs, too.
-fn inducing(arguments: &ExplainArguments, recorded: &mut RecordedCase) -> Result<Option<Inducing>, Failure> {
+fn inducing(
+    arguments: &ExplainArguments,
+    deadlines: Deadlines,
+    recorded: &mut RecordedCase,
+) -> Result<Option<Inducing>, Failure> {
     let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
     let Some(path) = &arguments.passing_input else { return Ok(None) };
     let passing = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()));
     let passing = passing.map_err(usage)?;
     let view = recorded.view();
     if let Ok(minimizer) = Minimizer::new(&recorded.case, &view) {
-        let stop = || false;
+        let stop = || is_past(deadlines.search);
         let limits =
             minimize::Options { threads: jobs(arguments), budget: NARROWING, stop: &stop, watch: &|_| {} };
         match minimizer.compare(&passing, &limits) {
@@ -149,17 +174,18 @@ fn jobs(arguments: &ExplainArguments) -> usize {
 
 fn search(
     arguments: &ExplainArguments,
+    deadlines: Deadlines,
     recorded: &mut RecordedCase,
     failure: &Failed,
     inducing: Option<&Inducing>,
 ) -> Explanation {
     interrupt::catch();
-    let end = arguments.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let is_over = move || interrupt::is_interrupted() || end.is_some_and(|end| Instant::now() >= end);
-    let meter = Arc::new(Meter::new(is_over));
+    let is_over = |end| move || interrupt::is_interrupted() || is_past(end);
+    let meter = Arc::new(Meter::new(is_over(deadlines.search)));
     let progress = Progress::telling(telling(meter.clone()));
     let view = recorded.view();
     let RecordedCase { recording, program, scope, case, .. } = recorded;
+    recording.wait_no_longer_than(Patience::until(is_over(deadlines.answer)));
     let mut code = Code::new(program, scope.clone());
     let flow = Flow::new(program);
     let asked = asked_of(failure, recording, &mut code);
@@ -214,11 +240,11 @@ fn telling(meter: Arc<Meter>) -> impl Fn() -> String + Send + 'static {
 
 fn did_not_fail(recorded: &RecordedCase, verdict: &Verdict) -> Result<u8, Failure> {
     let printed = recorded.recording.last().kernel.output.contents(Stream::Stdout);
-    let shown = String::from_utf8_lossy(printed.get(..MOST_SHOWN).unwrap_or(&printed)).into_owned();
+    let shown = escaped(printed.get(..MOST_SHOWN).unwrap_or(&printed));
     let message = match verdict {
         Verdict::CannotTell(reason) => format!("nobody can tell whether it failed: {reason}"),
         _ if printed.is_empty() => "the program did not fail, and printed nothing".to_owned(),
-        _ => format!("the program did not fail; it printed \"{}\"", shown.escape_debug()),
+        _ => format!("the program did not fail; it printed \"{shown}\""),
     };
     let hint = "what it should have done is told by --expect-stdout and its kin, see whydunit explain --help";
     Err(Failure::new(exit_code::NO_FAILURE, anyhow!("{message}; {hint}")))
@@ -230,7 +256,7 @@ fn command_of(recorded: &RecordedCase, sources: &[OsString]) -> String {
     let source = sources.first();
     let words = recorded.case.argv.iter().enumerate().map(|(place, word)| match source {
         Some(source) if place == 0 => source.to_string_lossy().into_owned(),
-        _ => String::from_utf8_lossy(word).into_owned(),
+        _ => without_wrong_bytes(word),
     });
     let quoted =
         words.map(|word| match word.is_empty() || word.contains([' ', '\n', '\t', '"', '\'', '*', '$']) {

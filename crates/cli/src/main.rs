@@ -1,8 +1,10 @@
 //! The `whydunit` command: reads arguments, does the asking, and prints the answers.
 
+mod allocator;
 mod args;
 mod asking;
 mod atomic_file;
+mod backtraces;
 mod bundle;
 mod case_arguments;
 mod compile;
@@ -32,6 +34,9 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use args::{Arguments, Command};
+
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 fn main() -> ExitCode {
     panic::install_hook();

@@ -1,7 +1,7 @@
 //! How the user wants the program looked at: sources and suspicion, for every command that asks for them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use linux::Process;
@@ -9,6 +9,9 @@ use program::{Program, Scope, SourceMap, Warning};
 
 use crate::args::{SourceArguments, ViewArguments};
 use crate::streams::{printable, tell};
+
+/// A way that leads further up says less than the whole path.
+const FURTHEST_UP: usize = 3;
 
 impl SourceArguments {
     pub fn source_map(&self) -> Result<SourceMap> {
@@ -52,6 +55,31 @@ pub fn tell_warnings_about(program: &Program, files: &BTreeSet<&str>) {
 /// A path as people here would type it.
 pub fn short_path(path: &str) -> String {
     let here = std::env::current_dir().ok();
-    let below = here.as_deref().and_then(|here| Path::new(path).strip_prefix(here).ok());
-    printable(&below.unwrap_or(Path::new(path)).to_string_lossy())
+    let from_here = here.and_then(|here| from(&here, Path::new(path)));
+    printable(&from_here.as_deref().unwrap_or(Path::new(path)).to_string_lossy())
+}
+
+/// The way from a directory to a path, if it is shorter than the path and does not lead up far.
+fn from(here: &Path, path: &Path) -> Option<PathBuf> {
+    let common = here.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+    let up = here.components().count().checked_sub(common).filter(|up| *up <= FURTHEST_UP)?;
+    let down = path.components().skip(common);
+    let way: PathBuf = std::iter::repeat_n(Component::ParentDir, up).chain(down).collect();
+    (way.as_os_str().len() < path.as_os_str().len()).then_some(way)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_told_from_here_on_where_that_is_short() {
+        let way = |path: &str| from(Path::new("/home/me/shop/build/debug"), Path::new(path));
+        let told = |way: &str| Some(PathBuf::from(way));
+        assert_eq!(way("/home/me/shop/build/debug/a/b.c"), told("a/b.c"));
+        assert_eq!(way("/home/me/shop/src/b.c"), told("../../src/b.c"));
+        assert_eq!(way("/home/you/b.c"), None);
+        assert_eq!(way("/usr/include/stdio.h"), None);
+        assert_eq!(way("b.c"), None);
+    }
 }

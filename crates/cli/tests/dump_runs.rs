@@ -1,4 +1,4 @@
-//! `whydunit dump index`, `dump align` and `dump trace`.
+//! `whydunit dump index`, `dump align`, `dump trace` and `dump coverage`.
 
 mod common;
 
@@ -82,4 +82,28 @@ fn input_that_is_read_is_the_same_in_each_run() {
     let ran = scratch.whydunit_with_input(&["dump", "align", "--", "./reads", "---", "./reads"], b"abc");
     assert_eq!(ran.stdout.lines().filter(|line| line.ends_with("reads.c:5 in main")).count(), 3);
     assert!(ran.stdout.lines().all(|line| line.starts_with('=')), "{}", ran.stdout);
+}
+
+#[test]
+fn coverage_counts_the_instances_of_each_statement_that_ran() {
+    let scratch = Scratch::new("dump-coverage");
+    scratch.compile(
+        "rounds",
+        "int twice(int a)\n{\n    return a + a;\n}\nint main(void)\n{\n    int sum = 0;\n    for (int i = 0; i < 3; i++)\n        sum += twice(i);\n    if (sum > 100)\n        sum = 0;\n    return sum;\n}\n",
+        &[],
+    );
+    let ran = scratch.whydunit(&["dump", "coverage", "--", "./rounds"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let count = |line: u32| -> Vec<u64> {
+        let place = format!("rounds.c:{line} in ");
+        let lines = ran.stdout.lines().filter(|text| text.contains(&place));
+        lines.filter_map(|text| text.split_whitespace().next()?.parse().ok()).collect()
+    };
+    assert_eq!((count(3), count(9), count(10)), (vec![3], vec![3], vec![1]), "{}", ran.stdout);
+    // The clauses of a `for` are statements of their own.
+    let mut clauses = count(8);
+    clauses.sort_unstable();
+    assert_eq!(clauses, [1, 3, 4], "{}", ran.stdout);
+    assert_eq!(count(11), [], "{}", ran.stdout);
+    assert!(ran.stdout.lines().all(|text| text.contains("rounds.c:")), "{}", ran.stdout);
 }

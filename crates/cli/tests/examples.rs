@@ -44,6 +44,8 @@ enum Way {
     /// Each step comes after the one before, and all of them after the condition.
     Forward,
     Confused,
+    /// It is one that was not gone: to output that is missing.
+    Missed,
 }
 
 fn main() {
@@ -126,15 +128,15 @@ fn judge(case: &Case, finding: &Value) {
 }
 
 fn way(cause: &Value) -> Way {
-    let steps = cause["path"].as_array().unwrap();
+    let (steps, kind) = match cause["missed"].as_array() {
+        Some(missed) => (missed, Way::Missed),
+        None => (cause["path"].as_array().unwrap(), Way::Forward),
+    };
     if steps.is_empty() {
         return Way::None;
     }
     let times = [&cause["condition"]].into_iter().chain(steps).map(|step| step["time"].as_u64().unwrap());
-    match times.is_sorted() {
-        true => Way::Forward,
-        false => Way::Confused,
-    }
+    if times.is_sorted() { kind } else { Way::Confused }
 }
 
 /// The lines of all places in an answer.

@@ -206,3 +206,161 @@ fn answers_for_programs_are_as_the_schema_says() {
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(answer["findings"][0]["causes"][0]["condition"]["place"]["line"], 16);
 }
+
+/// Nobody waits at all: what is known at once is told, and that it is not all.
+#[test]
+fn an_answer_that_is_wanted_at_once_says_that_it_is_cut_short() {
+    let scratch = Scratch::new("explain-at-once");
+    let program = compile(&scratch, &of_locate("settings"));
+    let ran = explain(&scratch, &["--timeout", "0"], &[&program], "# c\ncolor=red\nname=\nsize=3\n");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stdout.contains("settings was killed by SIGSEGV\n        settings.c:"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("cut short: more time"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("no time was left"), "{}", ran.stdout);
+}
+
+/// What functions returned that a condition asked is in no variable.
+#[test]
+fn conditions_are_told_with_what_their_calls_returned() {
+    let scratch = Scratch::new("explain-calls");
+    let source = "#include <stdio.h>\n#include <string.h>\n\
+                  static int digits(const char *text)\n{\n\
+                  int count = 0;\n\
+                  for (; *text; text++)\n\
+                  count += *text >= '0' && *text <= '9';\n\
+                  return count;\n}\n\
+                  int main(int argc, char **argv)\n{\n\
+                  if (strcmp(argv[1], \"go\") > 0 || digits(argv[1]) + digits(argv[2]) > 3)\n\
+                  puts(\"many\");\n\
+                  return 0;\n}\n";
+    scratch.compile("calls", source, &["-O0"]);
+    let ran = explain(&scratch, &["--expect-stdout", "many"], &["./calls", "a12", "b7"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let told = "was false with strcmp(argv[1], \"go\") = -";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    assert!(ran.stdout.contains("digits(argv[1]) = 2, digits(argv[2]) = 1"), "{}", ran.stdout);
+}
+
+/// Strings of C++ are objects, and are told by their text.
+#[test]
+fn strings_are_told_by_their_text() {
+    let scratch = Scratch::new("explain-strings");
+    let source = "#include <iostream>\n#include <string>\n#include <string_view>\n\
+                  static bool fits(const std::string &word, std::string_view end)\n{\n\
+                  return word.size() < 4 && end != word;\n}\n\
+                  int main(int argc, char **argv)\n{\n\
+                  std::string first = argv[1];\n\
+                  if (first == \"one\" || fits(first, argv[2]))\n\
+                  std::cout << \"fits\\n\";\n\
+                  }\n";
+    scratch.write("strings.cpp", source);
+    scratch.build("strings.cpp", &["-O0".to_owned(), "-std=c++17".to_owned()]);
+    let ran = explain(&scratch, &["--expect-stdout", "fits"], &["./strings", "none", "or"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let told = "was false with word.size() = 4, word = \"none\" and end = \"or\"";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    assert!(ran.stdout.contains("first is given \"none\""), "{}", ran.stdout);
+}
+
+#[test]
+fn an_endless_recursion_is_told_by_its_calls_and_by_what_should_end_it() {
+    let scratch = Scratch::new("explain-recursion");
+    let source = "#include <stdio.h>\n\
+                  static int odd(int n);\n\
+                  static int even(int n)\n{\n\
+                  if (n == 0)\n\
+                  return 1;\n\
+                  return odd(n - 1);\n}\n\
+                  static int odd(int n)\n{\n\
+                  if (n == 1)\n\
+                  return 1;\n\
+                  return even(n - 1);\n}\n\
+                  int main(void)\n{\n\
+                  printf(\"%d\\n\", odd(4));\n\
+                  return 0;\n}\n";
+    scratch.compile("endless", source, &["-O0"]);
+    let ran = explain(&scratch, &[], &["./endless"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for told in [
+        "FAILED  ./endless used up its stack of 8 MiB\n",
+        "endless.c:13   return even(n - 1);\n                       odd calls even, and so on\n",
+        "endless.c:7    return odd(n - 1);\n                       even calls odd, and so on\n",
+        "CAUSE   endless.c:",
+        "if (n == 1)\n",
+        "the run exits with status 0",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}\n{}", ran.stdout);
+    }
+}
+
+/// To keep from using what has no value is no repair, and that it has none is the answer.
+#[test]
+fn what_has_no_value_is_told_without_conditions_that_only_lead_elsewhere() {
+    let scratch = Scratch::new("explain-unset");
+    let source = "#include <stdio.h>\n#include <stdlib.h>\n\
+                  struct item { char *name; int count; };\n\
+                  int main(int argc, char **argv)\n{\n\
+                  struct item *item = malloc(sizeof *item);\n\
+                  item->count = argc;\n\
+                  if (item->count > 0)\n\
+                  puts(item->name);\n\
+                  return 0;\n}\n";
+    scratch.compile("unset", source, &["-O0"]);
+    let ran = explain(&scratch, &[], &["./unset"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("uses item->name, which was never given a value"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("CAUSE") && !ran.stdout.contains("ALSO POSSIBLE"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("READ NEXT\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_program_without_symbols_is_told_by_addresses() {
+    let scratch = Scratch::new("explain-stripped");
+    let source = "#include <stdio.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  if (argc > 3)\n\
+                  puts(\"many\");\n\
+                  else\n\
+                  puts(\"few\");\n\
+                  return 0;\n}\n";
+    scratch.compile("stripped", source, &["-O0", "-s"]);
+    let ran = explain(&scratch, &["--expect-stdout", "many"], &["./stripped", "a", "b"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(!ran.stdout.contains("somewhere"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("CAUSE   function at 0x"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("the decision at 0x"), "{}", ran.stdout);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_written_out() {
+    let scratch = Scratch::new("explain-bytes");
+    let source = "#include <stdio.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  printf(\"%c%s\\n\", argc > 2 ? 0xfe : 0xff, argv[1]);\n\
+                  return 0;\n}\n";
+    scratch.compile("bytes", source, &["-O0"]);
+    scratch.write("expected", "");
+    std::fs::write(scratch.path().join("expected"), b"\xfea\n").unwrap();
+    let ran = explain(&scratch, &["--expect-stdout", "@expected"], &["./bytes", "a"], "");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains(r#"printed "\xffa", expected "\xfea""#), "{}", ran.stdout);
+    assert!(ran.stdout.contains(r#"the run prints "\xfea""#), "{}", ran.stdout);
+}
+
+/// Backtraces that a panic prints would be made inside of the machine, which takes a thousand times as long as the run.
+#[test]
+fn a_program_in_rust_is_not_asked_for_backtraces() {
+    let scratch = Scratch::new("explain-backtrace");
+    let source = "fn main() {\n    let count = std::env::args().count();\n    let limit = if count > 1 { 9 } else { 0 };\n    assert!(count < limit);\n}\n";
+    scratch.write("panics.rs", source);
+    scratch.build("panics.rs", &[]);
+    let told = |words: &[&str]| {
+        let output = scratch.command(words).env("RUST_BACKTRACE", "1").output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let message = "the program does not get RUST_BACKTRACE";
+    assert!(told(&["explain", "--", "./panics"]).contains(message));
+    assert!(!told(&["explain", "--", "/bin/true"]).contains(message));
+    let asked = ["explain", "--timeout", "1", "--env", "RUST_BACKTRACE=0", "--", "./panics"];
+    assert!(!told(&asked).contains(message));
+}

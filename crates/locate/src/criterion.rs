@@ -13,9 +13,13 @@ const MOST_WRITTEN: u64 = 1 << 12;
 /// The cells whose history explains a failure; where there are none, why the run came to where it failed.
 pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_>) -> Asked {
     let target = match (&failure.kind, failure.criterion.first().map(|criterion| &criterion.subject)) {
-        (FailureKind::Crash { .. } | FailureKind::Abort(_) | FailureKind::GuestFault { .. }, _) => {
-            Some(Target::Crash)
-        }
+        (
+            FailureKind::Crash { .. }
+            | FailureKind::StackOverflow { .. }
+            | FailureKind::Abort(_)
+            | FailureKind::GuestFault { .. },
+            _,
+        ) => Some(Target::Crash),
         (_, Some(Subject::Output { channel, offset })) => stream_of(channel, *offset),
         (_, Some(Subject::Status)) => Some(Target::Exit),
         _ => None,
@@ -60,7 +64,8 @@ fn all_that_was_written(recording: &Recording) -> Option<Asked> {
     })
 }
 
-fn stream_of(channel: &Channel, offset: u64) -> Option<Target> {
+/// A byte of an output stream.
+pub(crate) fn stream_of(channel: &Channel, offset: u64) -> Option<Target> {
     let stream = match channel {
         Channel::Stdout => Stream::Stdout,
         Channel::Stderr => Stream::Stderr,

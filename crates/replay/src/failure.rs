@@ -6,6 +6,7 @@ use machine::{Fault, Time};
 use program::Place;
 
 use crate::case::{Bytes, Channel};
+use crate::escaped::escaped;
 
 /// A run that went wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,13 @@ pub enum FailureKind {
     Crash {
         signal: i32,
         fault: Option<Fault>,
+    },
+    /// A crash because there was no room left on the stack: most likely functions called each other without end.
+    StackOverflow {
+        /// Of the stack, in bytes.
+        size: u64,
+        /// Of the instruction that faulted.
+        address: u64,
     },
     /// The program noticed something wrong and gave up.
     Abort(Abort),
@@ -193,6 +201,8 @@ impl Failure {
             (Kind::Crash { signal: a, fault: x }, Kind::Crash { signal: b, fault: y }) => {
                 a == b && address(x) == address(y)
             }
+            // Where a stack ends has nothing to do with where in the recursion the program is then.
+            (Kind::StackOverflow { .. }, Kind::StackOverflow { .. }) => true,
             (Kind::Abort(a), Kind::Abort(b)) => match (&a.position, &b.position) {
                 (Some(x), Some(y)) => a.by == b.by && x == y,
                 _ => a == b,
@@ -218,6 +228,7 @@ impl FailureKind {
     pub fn name(&self) -> &'static str {
         match self {
             FailureKind::Crash { .. } => "crash",
+            FailureKind::StackOverflow { .. } => "stack-overflow",
             FailureKind::Abort(_) => "abort",
             FailureKind::GuestFault { .. } => "guest-fault",
             FailureKind::WrongOutput(_) => "wrong-output",
@@ -245,6 +256,9 @@ impl fmt::Display for Failure {
         match &self.kind {
             FailureKind::Crash { signal, .. } => {
                 write!(formatter, "was killed by {}", linux::signal::name(*signal))
+            }
+            FailureKind::StackOverflow { size, .. } => {
+                write!(formatter, "used up its stack of {} MiB", size >> 20)
             }
             FailureKind::Abort(abort) => abort.fmt(formatter),
             FailureKind::GuestFault { what, .. } => formatter.write_str(what),
@@ -288,7 +302,7 @@ impl fmt::Display for Abort {
 
 impl fmt::Display for WrongOutput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = |bytes: &Bytes| format!("\"{}\"", String::from_utf8_lossy(bytes).escape_debug());
+        let quoted = |bytes: &Bytes| format!("\"{}\"", escaped(bytes));
         let (actual, expected) = (quoted(&self.actual), quoted(&self.expected));
         let verb = match self.channel {
             Channel::Stdout => "printed".to_owned(),

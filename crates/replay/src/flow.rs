@@ -6,10 +6,11 @@
 //! once stays true for the whole pass.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use program::{BlockId, Cfg, PostDominators, Program, Transfer};
+use rustc_hash::FxHashMap;
 
 use crate::events::{Ending, Shapes};
 use crate::recording::Recording;
@@ -18,9 +19,9 @@ use crate::recording::Recording;
 pub struct Flow<'p> {
     program: &'p Program,
     /// What was asked for, by address; a function is there under each address that was asked for in it.
-    by_address: RefCell<HashMap<u64, Option<Rc<FunctionFlow>>>>,
+    by_address: RefCell<FxHashMap<u64, Option<Rc<FunctionFlow>>>>,
     /// By the function's entry.
-    functions: RefCell<HashMap<u64, Rc<FunctionFlow>>>,
+    functions: RefCell<FxHashMap<u64, Rc<FunctionFlow>>>,
     learned: RefCell<BTreeSet<Transfer>>,
 }
 

@@ -4,14 +4,17 @@
 
 mod bundle;
 mod case;
+mod coverage;
 mod dependence;
 mod diversion;
+mod escaped;
 pub mod events;
 pub mod failure;
 mod flow;
 mod gauge;
 pub mod index;
 pub mod oracle;
+mod patience;
 mod recording;
 mod statistics;
 pub mod story;
@@ -20,15 +23,18 @@ pub use bundle::{Bundle, BundleError, EndKind, Ending, files_of, is_bundle};
 pub use case::{
     Bytes, Case, Channel, Comparison, Expectation, Files, Heap, Limits, Oracle, Sealed, Stdin, User,
 };
+pub use coverage::coverage;
 pub use dependence::{
     Backward, Bidirectional, Bounds, Cell, Code, Context, Follow, Forced, Forward, FunctionId, Made, Need,
     Question, Seed, SeedKind, Share, Slice, Source, Stacks, Step, StmtId, Strength, Tried, Unseen, Use,
     Watch,
 };
 pub use diversion::{Arrival, Diversion, Instance, Outcome, RunId, Scanner, Writes};
+pub use escaped::{escaped, without_wrong_bytes};
 pub use events::{MemoryAccess, RegisterSet, Shape, Shapes, accesses};
 pub use failure::{Failure, FailureKind};
 pub use flow::{Flow, FunctionFlow};
 pub use gauge::Gauge;
+pub use patience::Patience;
 pub use recording::{Options, Recording, Segment};
 pub use statistics::Statistics;

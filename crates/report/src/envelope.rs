@@ -85,6 +85,7 @@ fn details(kind: &FailureKind) -> Value {
             "signal": linux::signal::name(*signal),
             "instruction": fault.map(|fault| fault.rip),
         }),
+        FailureKind::StackOverflow { size, address } => json!({ "size": size, "instruction": address }),
         FailureKind::Abort(abort) => json!({
             "message": abort.message,
             "position": abort.position.as_ref().map(|position| json!({

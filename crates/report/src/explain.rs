@@ -1,7 +1,7 @@
 //! Why a run failed, as it is reported.
 
 use linux::Exit;
-use locate::explain::{Cause, Explanation, Unset};
+use locate::explain::{Cause, Explanation, RecursiveCall, Unset};
 use locate::inducing::Inducing;
 use locate::switching::{Change, Critical, Effect, Statistics};
 use program::{Program, Stmt};
@@ -27,9 +27,14 @@ pub struct ExplainReport {
     /// Something that was used before anybody had given it a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unset: Option<UnsetReport>,
+    /// Of a stack that was used up: the calls that lead to each other without end, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recursion: Vec<RecursionReport>,
     /// The first is the cause, as certainly as that is known.
     pub is_certain: bool,
     pub is_cut_short: bool,
+    /// Nobody waited until all that there is to tell about the causes was found out.
+    pub is_told_in_part: bool,
     /// The likeliest first.
     pub causes: Vec<CauseReport>,
     /// Conditions that save the run and are not told of.
@@ -74,6 +79,9 @@ pub struct CauseReport {
     pub steps: Vec<ConditionReport>,
     /// From the cause to the failure.
     pub path: Vec<StepReport>,
+    /// Where output is missing, so that nothing leads to it: how it comes about when the condition goes the other way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<StepReport>,
     /// What gave what it compared its value, the nearest first.
     pub before: Vec<StepReport>,
     /// What to read, the nearest first.
@@ -82,6 +90,26 @@ pub struct CauseReport {
     /// The how manieth trial found it, and how many dependences it is from the failure.
     pub trial: usize,
     pub distance: Option<u32>,
+}
+
+impl ConditionReport {
+    /// As it stands in the source; without that, where it is.
+    pub(crate) fn text(&self) -> String {
+        self.text.clone().unwrap_or_else(|| format!("the decision at {:#x}", self.address))
+    }
+}
+
+impl CauseReport {
+    /// From the condition to the failure, or to what should have happened instead.
+    pub(crate) fn way(&self) -> &[StepReport] {
+        if self.path.is_empty() { &self.missed } else { &self.path }
+    }
+
+    /// How the way goes on after the condition, if it is one that was not gone; and what it ends with.
+    pub(crate) fn missed_way(&self) -> Option<(&'static str, String)> {
+        let is_missed = self.path.is_empty() && !self.missed.is_empty();
+        is_missed.then(|| ("so it never came to this:", format!("which {}", self.otherwise)))
+    }
 }
 
 /// How many statements the slices around a condition have.
@@ -104,6 +132,15 @@ pub struct UnsetReport {
     pub text: Option<String>,
 }
 
+/// A call that leads to itself again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RecursionReport {
+    pub caller: String,
+    pub callee: String,
+    pub place: Option<PlaceReport>,
+    pub text: Option<String>,
+}
+
 /// A decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ConditionReport {
@@ -112,6 +149,8 @@ pub struct ConditionReport {
     pub condition: Option<String>,
     pub holds: Option<bool>,
     pub operands: Vec<KnownReport>,
+    /// Of the instruction that decided, in its object's file.
+    pub address: u64,
     /// The how manieth decision of the condition, and of how many.
     pub number: u64,
     pub total: u64,
@@ -145,8 +184,10 @@ impl ExplainReport {
             failed: from.failure.to_string(),
             is_certain: explanation.is_certain(),
             is_cut_short: explanation.is_cut_short,
+            is_told_in_part: explanation.is_told_in_part,
             failed_at: from.failed_at(),
             unset: explanation.unset.as_ref().map(|unset| from.unset(unset)),
+            recursion: explanation.recursion.iter().map(|call| from.recursion(call)).collect(),
             causes: explanation.causes.iter().map(|cause| from.cause(cause)).collect(),
             left_out: explanation.left_out,
             computed: from.lines(&explanation.computed),
@@ -171,6 +212,7 @@ impl Explained<'_> {
         let happens = matches!(
             self.failure.kind,
             FailureKind::Crash { .. }
+                | FailureKind::StackOverflow { .. }
                 | FailureKind::Abort(_)
                 | FailureKind::GuestFault { .. }
                 | FailureKind::Hang { .. }
@@ -184,6 +226,15 @@ impl Explained<'_> {
             name: unset.name.clone(),
             place: unset.stmt.as_ref().map(|stmt| PlaceReport::new(stmt, self.shorten)),
             text: unset.text.clone(),
+        }
+    }
+
+    fn recursion(&self, call: &RecursiveCall) -> RecursionReport {
+        RecursionReport {
+            caller: call.caller.clone(),
+            callee: call.callee.clone(),
+            place: call.stmt.as_ref().map(|stmt| PlaceReport::new(stmt, self.shorten)),
+            text: call.stmt.as_ref().and_then(|stmt| self.program.text_of(stmt)),
         }
     }
 
@@ -213,6 +264,7 @@ impl Explained<'_> {
                 .map(|(critical, decided)| self.condition(decided, critical, 0))
                 .collect(),
             path: cause.path.iter().map(|told| step(told, self.shorten)).collect(),
+            missed: cause.missed.iter().map(|told| step(told, self.shorten)).collect(),
             before: cause.from.iter().map(|told| step(told, self.shorten)).collect(),
             reading: self.lines(&cause.reading),
             slices: SizesReport {
@@ -241,6 +293,7 @@ impl Explained<'_> {
             condition: decided.condition.clone(),
             holds: decided.holds,
             operands: decided.operands.iter().map(known).collect(),
+            address: decided.address,
             number,
             total,
             time,
@@ -295,14 +348,18 @@ fn otherwise(critical: &Critical, failure: &FailureKind) -> String {
     };
     match (critical.effect, failure, &critical.line) {
         (Effect::Repairs, FailureKind::WrongOutput(_), Some(line)) => {
-            format!("prints {}", crate::quote::quoted(&String::from_utf8_lossy(line)))
+            format!("prints \"{}\"", replay::escaped(line))
         }
         (Effect::Repairs, FailureKind::WrongOutput(_), None) => "writes what is expected".to_owned(),
         (Effect::Repairs, FailureKind::OracleSaysSo { .. }, _) => format!("{ended}, and the oracle agrees"),
         (Effect::Repairs, FailureKind::AssertViolated(_), _) => {
             format!("keeps what was asserted, and {ended}")
         }
-        (Effect::Repairs, FailureKind::Hang { .. } | FailureKind::WrongExit { .. }, _) => ended,
+        (
+            Effect::Repairs,
+            FailureKind::Hang { .. } | FailureKind::StackOverflow { .. } | FailureKind::WrongExit { .. },
+            _,
+        ) => ended,
         (Effect::Repairs, ..) => format!("passes there and {ended}"),
         (Effect::Survives, ..) => format!("passes there, but {ended}"),
         (Effect::Skips, ..) => format!("does not come there, and {ended}"),

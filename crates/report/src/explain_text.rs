@@ -2,7 +2,7 @@
 
 use locate::switching::Statistics;
 
-use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
+use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, RecursionReport};
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
@@ -10,11 +10,13 @@ use crate::why::{KnownReport, PlaceReport, StepReport};
 /// The column at which what is told begins.
 const INDENT: usize = 8;
 pub(crate) const CUT_SHORT: &str = "cut short: more time or a larger --budget may find more";
+pub(crate) const TOLD_IN_PART: &str = "no time was left to follow all that led to the cause and from there to the failure; potential dependences were left out first";
 
 impl ExplainReport {
     pub fn text(&self, paper: Paper) -> String {
-        let mut page = Page { paper, text: String::new(), width: self.width_of_places() };
+        let mut page = Page { paper, text: String::new(), width: self.width_of_places(paper) };
         page.failed(self);
+        page.recursion(self);
         page.unset(self);
         match self.causes.split_first() {
             Some((cause, others)) => {
@@ -24,6 +26,7 @@ impl ExplainReport {
                 page.others(others, self.left_out);
                 page.reading(&cause.reading);
             }
+            None if self.unset.is_some() => page.reading(&self.computed),
             None => page.nothing(self),
         }
         page.evidence(self);
@@ -31,16 +34,19 @@ impl ExplainReport {
     }
 
     /// How wide the places are that stand under each other.
-    fn width_of_places(&self) -> usize {
+    fn width_of_places(&self, paper: Paper) -> usize {
         let conditions =
             self.causes.iter().flat_map(|cause| [&cause.condition].into_iter().chain(&cause.steps));
         let conditions = conditions.filter_map(|condition| condition.place.as_ref());
-        let steps = self.causes.iter().flat_map(|cause| cause.path.iter().chain(&cause.before));
+        let steps = self.causes.iter().flat_map(|cause| cause.way().iter().chain(&cause.before));
         let steps = steps.filter_map(|step| step.place.as_ref());
         let lines = self.causes.iter().flat_map(|cause| &cause.reading).chain(&self.computed);
         let lines = lines.chain(&self.failed_at).map(|line| &line.place);
+        let lines = lines.chain(self.recursion.iter().filter_map(|call| call.place.as_ref()));
         let lines = lines.chain(self.unset.as_ref().and_then(|unset| unset.place.as_ref()));
-        conditions.chain(steps).chain(lines).map(|place| spot(place).chars().count()).max().unwrap_or(0)
+        let widths = conditions.chain(steps).chain(lines).map(|place| spot(place).chars().count());
+        // Long paths must not push the text off the paper.
+        widths.max().unwrap_or(0).min(paper.width() / 3)
     }
 }
 
@@ -66,6 +72,19 @@ impl Page {
         self.section("UNSET", &lines);
     }
 
+    fn recursion(&mut self, report: &ExplainReport) {
+        let mut lines = Vec::new();
+        for call in &report.recursion {
+            lines.push(self.at(call.place.as_ref(), call.text.as_deref().unwrap_or("a call")));
+            lines.push(format!("{:1$}   {2}", "", self.width, calls(call)));
+        }
+        if !lines.is_empty() {
+            self.text.push_str(&self.paper.paint(Colour::Headline, "RECURSION"));
+            self.text.push('\n');
+            self.section("", &lines);
+        }
+    }
+
     fn section(&mut self, word: &str, lines: &[String]) {
         for (number, line) in lines.iter().enumerate() {
             let word = if number == 0 { word } else { "" };
@@ -79,19 +98,18 @@ impl Page {
     }
 
     fn at(&self, place: Option<&PlaceReport>, text: &str) -> String {
-        let place = place.map(spot).unwrap_or_default();
         let width = self.width;
+        let place = Paper::end_of(&place.map(spot).unwrap_or_default(), width);
         let left = self.paper.width().saturating_sub(INDENT + width + 3).max(24);
         format!("{place:width$}   {}", cut(&plain(text), left))
     }
 
     fn cause(&mut self, cause: &CauseReport, is_certain: bool) {
         let condition = &cause.condition;
-        let mut lines =
-            vec![self.at(condition.place.as_ref(), condition.text.as_deref().unwrap_or("a condition"))];
+        let mut lines = vec![self.at(condition.place.as_ref(), &condition.text())];
         lines.push(format!("{}{};", took(condition), which(condition)));
         if let Some(second) = &cause.second {
-            lines.push(self.at(second.place.as_ref(), second.text.as_deref().unwrap_or("a condition")));
+            lines.push(self.at(second.place.as_ref(), &second.text()));
             lines.push(format!("{} then;", took(second)));
         }
         lines.push(what_if(cause, is_certain));
@@ -100,12 +118,16 @@ impl Page {
     }
 
     fn path(&mut self, cause: &CauseReport, failed: &str) {
-        if cause.path.is_empty() {
+        if cause.way().is_empty() {
             return;
         }
-        let mut lines = vec![self.at(cause.condition.place.as_ref(), &decided(&cause.condition))];
-        lines.extend(cause.path.iter().skip(1).map(|step| self.at(step.place.as_ref(), &did(step))));
-        lines.push(format!("{:1$}   {failed}", "", self.width));
+        let (first, last) = match cause.missed_way() {
+            Some((so, end)) => (format!("{}, {so}", decided(&cause.condition)), end),
+            None => (decided(&cause.condition), failed.to_owned()),
+        };
+        let mut lines = vec![self.at(cause.condition.place.as_ref(), &first)];
+        lines.extend(cause.way().iter().skip(1).map(|step| self.at(step.place.as_ref(), &did(step))));
+        lines.push(format!("{:1$}   {last}", "", self.width));
         self.section("PATH", &lines);
     }
 
@@ -119,8 +141,7 @@ impl Page {
     fn others(&mut self, others: &[CauseReport], left_out: usize) {
         let mut lines = Vec::new();
         for other in others {
-            let text = other.condition.text.as_deref().unwrap_or("a condition");
-            lines.push(self.at(other.condition.place.as_ref(), text));
+            lines.push(self.at(other.condition.place.as_ref(), &other.condition.text()));
             lines.push(format!("{:1$}   {2}", "", self.width, took(&other.condition)));
             lines.push(format!("{:1$}   otherwise the run {2}", "", self.width, other.otherwise));
         }
@@ -188,6 +209,9 @@ impl Page {
         if report.is_cut_short {
             parts.push(CUT_SHORT.to_owned());
         }
+        if report.is_told_in_part {
+            parts.push(TOLD_IN_PART.to_owned());
+        }
         self.text.push_str(&self.paper.paint(Colour::Headline, "EVIDENCE"));
         self.text.push('\n');
         self.section("", &parts);
@@ -240,7 +264,7 @@ pub(crate) fn dependents(cause: &CauseReport) -> Option<String> {
 /// That there is no cause, and what that says.
 pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
     let tried = report.search.tried;
-    match (report.is_cut_short, tried) {
+    match (report.is_cut_short, report.search.candidates) {
         (_, 0) => {
             vec!["no condition of the program's own code was decided before the failure".to_owned()]
         }
@@ -284,6 +308,14 @@ pub(crate) fn found_by(report: &ExplainReport) -> String {
             search.tried + search.cases + search.wholes + search.pairs
         ),
         None => format!("{} of {} decisions tried", search.tried, search.candidates),
+    }
+}
+
+/// Who calls whom without end.
+pub(crate) fn calls(call: &RecursionReport) -> String {
+    match call.caller == call.callee {
+        true => format!("{} calls itself, and so on", plain(&call.caller)),
+        false => format!("{} calls {}, and so on", plain(&call.caller), plain(&call.callee)),
     }
 }
 

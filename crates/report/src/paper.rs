@@ -70,6 +70,16 @@ impl Paper {
         cut.push('…');
         cut
     }
+
+    /// A path that is cut if it is wider: its end says more than its beginning.
+    pub fn end_of(path: &str, width: usize) -> String {
+        let length = path.chars().count();
+        if length <= width {
+            return path.to_owned();
+        }
+        let end: String = path.chars().skip(length - width.saturating_sub(1)).collect();
+        format!("…{end}")
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +93,8 @@ mod tests {
         assert_eq!(Paper::wrap("a b\u{a0}= 1", 5), ["a b =", "1"]);
         assert_eq!(Paper::cut("abcdef", 4), "abc…");
         assert_eq!(Paper::cut("ab", 4), "ab");
+        assert_eq!(Paper::end_of("dir/a.c:3", 6), "…a.c:3");
+        assert_eq!(Paper::end_of("a.c:3", 5), "a.c:3");
     }
 
     #[test]

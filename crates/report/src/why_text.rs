@@ -116,12 +116,7 @@ impl Layout {
         let width = self.paper.width().saturating_sub(margin + 5).max(20);
         let number = number.map(|number| format!("[{number}]")).unwrap_or_default();
         let place = step.place.as_ref().map(PlaceReport::spot).unwrap_or_else(|| "?".to_owned());
-        // The end of a path says more than its beginning.
-        let length = place.chars().count();
-        let place = match length > self.places {
-            true => format!("…{}", place.chars().skip(length - self.places + 1).collect::<String>()),
-            false => place,
-        };
+        let place = Paper::end_of(&place, self.places);
         let source = step.text.as_deref().map_or_else(|| "(source not found)".to_owned(), plain);
         let numbers = self.paper.paint(Colour::Number, &format!("{number:>0$}", self.numbers));
         let places = self.paper.paint(Colour::Place, &format!("{place:<0$}", self.places));

@@ -36,6 +36,9 @@ pub enum Dump {
         override_usage = "whydunit dump core --at T [-o FILE] [OPTIONS] -- PROGRAM [ARGS]..."
     )]
     Core(DumpCore),
+    /// The statements that a run executed, each with how often
+    #[command(override_usage = "whydunit dump coverage [--to T] [OPTIONS] -- PROGRAM [ARGS]...")]
+    Coverage(DumpCoverage),
     /// The dependences near a place or an instant of a run: what each statement instance used of which other
     #[command(override_usage = "whydunit dump deps --at PLACE|T [OPTIONS] -- PROGRAM [ARGS]...")]
     Deps(Box<DumpDeps>),
@@ -104,6 +107,17 @@ pub struct DumpIndex {
     /// The instant: the instruction T, counted from 0, or `end`, the last one
     #[arg(long, value_name = "T", value_parser = instant)]
     pub at: Instant,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub guest: GuestArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpCoverage {
+    /// The instruction to stop before; the end of the run unless said otherwise
+    #[arg(long, value_name = "T", value_parser = count)]
+    pub to: Option<u64>,
     #[command(flatten)]
     pub view: ViewArguments,
     #[command(flatten)]

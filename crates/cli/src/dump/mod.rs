@@ -4,6 +4,7 @@ mod align;
 mod cfg;
 mod conditions;
 mod core;
+mod coverage;
 mod deps;
 mod index;
 mod ops;
@@ -36,6 +37,7 @@ pub fn dump(what: &Dump) -> Result<u8, Failure> {
         Dump::Cfg(arguments) => cfg::text(arguments),
         Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Core(arguments) => core::write(arguments),
+        Dump::Coverage(arguments) => coverage::text(arguments),
         Dump::Index(arguments) => index::text(arguments),
         Dump::Ops(arguments) => ops::text(arguments),
         Dump::Statements(arguments) => statements::text(arguments),

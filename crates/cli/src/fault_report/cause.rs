@@ -7,9 +7,6 @@ use machine::{Access, AccessFault, Cause, Fault, FaultKind, Machine};
 /// Nothing is ever mapped below this address, so that a null pointer with an offset faults.
 const LOWEST_MAPPED: u64 = 0x1_0000;
 
-/// How far below its stack a program that overflows it may reach in one step.
-const STACK_REACH: u64 = 1 << 20;
-
 pub fn describe(machine: &Machine, fault: &Fault) -> String {
     match fault.kind {
         FaultKind::Memory(access) => memory(machine, access),
@@ -37,7 +34,7 @@ fn memory(machine: &Machine, AccessFault { address, access, cause }: AccessFault
             _ => format!("{did} address {address:#x}, a null pointer with an offset"),
         };
     }
-    if let Some(size) = overflowed_stack(machine, address) {
+    if let Some(size) = linux::overflowed_stack(&machine.memory, address) {
         return format!(
             "used up its stack of {}, perhaps by endless recursion ({did} {address:#x})",
             super::human_size(size)
@@ -60,13 +57,6 @@ fn memory(machine: &Machine, AccessFault { address, access, cause }: AccessFault
         }
         _ => format!("{did} address {address:#x}, where nothing is mapped"),
     }
-}
-
-/// The size of the stack, if the address is just below it.
-fn overflowed_stack(machine: &Machine, address: u64) -> Option<u64> {
-    let stack = machine.memory.regions().iter().find(|region| &*region.name == "[stack]")?;
-    let reach = stack.start.checked_sub(STACK_REACH)?;
-    (reach <= address && address < stack.start).then(|| stack.end - stack.start)
 }
 
 /// The processor does not say which address it was; the instruction does.

@@ -1,13 +1,16 @@
 //! From the conditions that save a run to what a person is told: which is the cause, what led to it, and what came of it.
 
+mod paths;
 mod rank;
+mod recursion;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use program::{ConditionKind, Program, Stmt, conditions::Exit};
+pub use recursion::RecursiveCall;
 use replay::failure::{AbortKind, FailureKind};
-use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told, WayBeginning};
+use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
 use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
 
 use crate::instances::{Instances, KnownCondition};
@@ -28,6 +31,8 @@ pub struct Explanation {
     pub causes: Vec<Cause>,
     /// Something that was used before anybody had given it a value.
     pub unset: Option<Unset>,
+    /// Of a stack that was used up: the calls of functions that call each other without end.
+    pub recursion: Vec<RecursiveCall>,
     /// Conditions that save the run and are not told of.
     pub left_out: usize,
     /// How the failure came about, by dependence.
@@ -38,6 +43,8 @@ pub struct Explanation {
     pub is_constant: bool,
     pub statistics: Statistics,
     pub is_cut_short: bool,
+    /// Nobody waited until all that there is to tell about the causes was found out.
+    pub is_told_in_part: bool,
 }
 
 /// A use of something that nobody had given a value.
@@ -60,11 +67,20 @@ pub struct Cause {
     pub steps: Vec<(Critical, Decided)>,
     /// From the condition to the failure, in the order in which it happened; empty if the failure does not depend on it.
     pub path: Vec<Told>,
+    /// Where output is missing and so nothing leads to it: how it comes about when the condition goes the other way, from there on.
+    pub missed: Vec<Told>,
     /// What gave what it compared its value, the nearest first.
     pub from: Vec<Told>,
     /// What to read, the nearest first, with how far it is.
     pub reading: Vec<(Stmt, u32)>,
     pub sizes: Sizes,
+}
+
+impl Cause {
+    /// From the condition to the failure, or to what should have happened instead.
+    pub fn way(&self) -> &[Told] {
+        if self.path.is_empty() { &self.missed } else { &self.path }
+    }
 }
 
 /// How many statements slices around a decision have.
@@ -93,6 +109,11 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
             causes.push(cause(search, &found, &story, chain));
         }
     }
+    let unset = unset(&search.failure.kind, &story);
+    if unset.is_some() && causes.iter().all(|cause| cause.critical.effect == Effect::Skips) {
+        // Not to come to where something was used that nobody gave a value is no repair, and the reason is known.
+        causes.clear();
+    }
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
     let (computed, is_constant) = match causes.is_empty() {
         true => computed(search, &asked.question),
@@ -100,13 +121,15 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     };
     Explanation {
         causes,
-        unset: unset(&search.failure.kind, &story),
+        unset,
+        recursion: recursion::calls(search),
         left_out: all.saturating_sub(told),
         story,
         computed,
         is_constant,
         statistics: found.statistics,
         is_cut_short: found.is_cut_short,
+        is_told_in_part: search.recording.patience().is_over(),
     }
 }
 
@@ -160,18 +183,24 @@ fn cause(
 ) -> Cause {
     let instances = &found.instances;
     let decided = decided(search, instances, &critical);
-    let (reading, sizes) = reading(search, &critical, &before, failure, found.chop.as_ref());
-    let from = from(&before);
+    let (reading, sizes) = match &before {
+        Some(before) => reading(search, &critical, before, failure, found.chop.as_ref()),
+        None => Default::default(),
+    };
+    let from = before.as_ref().map(from).unwrap_or_default();
     let steps = steps.into_iter().map(|step| {
         let decided = self::decided(search, instances, &step);
         (step, decided)
     });
     let steps: Vec<_> = steps.collect();
     let known = instances.known(&critical.instance);
+    let path = paths::path(search, instances, &failure.asked.question, &critical);
+    let missed = if path.is_empty() { paths::missed(search, &critical) } else { Vec::new() };
     Cause {
         total: known.map_or(0, |known| known.count),
         leaves_out: known.is_some_and(|known| known.leaves_out(&critical.instance)),
-        path: path(search, instances, &failure.asked.question, &critical),
+        path,
+        missed,
         critical,
         decided,
         steps,
@@ -197,34 +226,13 @@ fn holds(known: &KnownCondition, exit: Exit) -> Option<bool> {
     }
 }
 
-/// The way from a decision to the failure; also by what it left out, if nothing else leads there.
-fn path(
-    search: &mut Search<'_, '_>,
-    instances: &Instances,
-    question: &Question,
-    critical: &Critical,
-) -> Vec<Told> {
-    let beginning = WayBeginning {
-        stmt: instances.known(&critical.instance).and_then(|known| known.stmt.clone()),
-        is_it: &|time| instances.at(time) == Some(critical.place),
-        is_under_way: &|time| instances.is_under_way(&critical.instance, time),
-    };
-    for follow in [Follow::Full, Follow::Relevant(Bounds::default())] {
-        let way = search.recording.way(search.code, question, follow, &beginning);
-        if !way.is_empty() {
-            return way;
-        }
-    }
-    Vec::new()
-}
-
 /// The steps that gave what was compared its value, the nearest first: values before the addresses that they were found by; what
 /// decided about them is not among it.
 fn from(before: &Story) -> Vec<Told> {
     let mut found: Vec<Told> = Vec::new();
     let mut seen = BTreeSet::from([0]);
     let mut queue = VecDeque::from([0]);
-    let compared = rank::outcomes(&before.end);
+    let compared = compared(before);
     while let Some(step) = queue.pop_front().and_then(|number| step_of(before, number)) {
         let is_news = step.number != 0 && step.stmt != before.end.stmt;
         // A constant that is returned says something only to who compares it.
@@ -233,7 +241,24 @@ fn from(before: &Story) -> Vec<Told> {
         if is_news && says && found.len() < MOST_FROM {
             found.push(step.clone());
         }
-        queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
+        // What is compared of a call is what it returned, not what it was given.
+        let is_call = step.links.iter().any(|link| matches!(link, Link::Returned { .. }));
+        let is_own = step.stmt == before.end.stmt;
+        let next = if is_own && is_call { rank::outcomes(step) } else { made_from(step) };
+        queue.extend(next.into_iter().filter(|next| seen.insert(*next)));
+    }
+    found
+}
+
+/// The steps whose values were compared: what the statement itself only hands on is looked through.
+fn compared(before: &Story) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut queue: VecDeque<usize> = rank::outcomes(&before.end).into();
+    while let Some(number) = queue.pop_front() {
+        let own = step_of(before, number).filter(|step| step.stmt == before.end.stmt);
+        if found.insert(number) {
+            queue.extend(own.map(rank::outcomes).unwrap_or_default());
+        }
     }
     found
 }
@@ -295,11 +320,15 @@ fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32
     let mut listed = Vec::new();
     let mut is_constant = false;
     for follow in kinds {
+        if matches!(follow, Follow::Relevant(_)) && search.recording.patience().is_over() {
+            break;
+        }
         let slice = search.recording.slice(search.code, question, *follow, &mut Unseen);
         is_constant |= *follow == Follow::Data && is_constant_of(search.flow.program(), &slice);
-        let near =
-            nearest(slice.statements.into_iter().map(|(stmt, share)| (stmt, share.distance)).collect());
-        listed.extend(near.into_iter().filter(|(stmt, _)| lines.insert(line_of(stmt))));
+        let more = slice.statements.into_iter().filter(|(stmt, _)| !lines.contains(&line_of(stmt)));
+        let near = nearest(more.map(|(stmt, share)| (stmt, share.distance)).collect());
+        lines.extend(near.iter().map(|(stmt, _)| line_of(stmt)));
+        listed.extend(near);
     }
     (listed, is_constant)
 }
@@ -330,12 +359,15 @@ fn line_of(stmt: &Stmt) -> (Arc<str>, u32, Option<Arc<str>>) {
     (stmt.file.clone(), stmt.line, function)
 }
 
-/// The story of what a decision was made by.
-fn story_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Story {
+/// The story of what a decision was made by; `None` if nobody waits for it.
+fn story_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Option<Story> {
+    if search.recording.patience().is_over() {
+        return None;
+    }
     let question = rank::question_of(search, instances, critical);
     let stmt = instances.known(&critical.instance).and_then(|known| known.stmt.clone());
     let asked = Asked { question, subject: Subject::Reached, stmt, hit: None };
-    search.recording.story(search.code, asked, OPERANDS_DEPTH)
+    Some(search.recording.story(search.code, asked, OPERANDS_DEPTH))
 }
 
 impl Explanation {

@@ -28,13 +28,13 @@ pub struct Chain {
     pub head: Critical,
     /// In the order in which they were decided.
     pub steps: Vec<Critical>,
-    /// Where came from what the head was decided by.
-    pub before: Story,
+    /// Where came from what the head was decided by; `None` if nobody waited for it.
+    pub before: Option<Story>,
 }
 
 /// What failed may depend on decisions by what they left out: then they are at a distance, too.
 pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
-    if found.critical.iter().all(|one| one.distance.is_some()) {
+    if found.critical.iter().all(|one| one.distance.is_some()) || search.recording.patience().is_over() {
         return;
     }
     let mut distances = Distances::new(&found.instances);
@@ -88,7 +88,8 @@ fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool) 
         known.is_some_and(|known| known.leaves_out(&one.instance) || is_whole && known.goes_on.is_some());
     // Nobody can look at what has no place in the source.
     let is_nowhere = known.is_none_or(|known| known.stmt.is_none());
-    let should_end = matches!(kind, FailureKind::Hang { .. }) || effect == 0 && one.effect == Effect::Skips;
+    let is_endless = matches!(kind, FailureKind::Hang { .. } | FailureKind::StackOverflow { .. });
+    let should_end = is_endless || effect == 0 && one.effect == Effect::Skips;
     (effect, is_nowhere, leaves_out && !should_end)
 }
 
@@ -100,7 +101,8 @@ fn upstream(search: &mut Search<'_, '_>, found: &Found, nearest: &Critical, all:
         let known = |one: &&Critical| chain.iter().all(|member| member.place != one.place);
         let others: Vec<&Critical> =
             all.iter().filter(known).filter(|one| one.effect == nearest.effect).collect();
-        let Some(next) = handed_on_by(&before, &found.instances, &others) else { break };
+        let next = before.as_ref().and_then(|before| handed_on_by(before, &found.instances, &others));
+        let Some(next) = next else { break };
         before = story_of(search, &found.instances, &next);
         chain.push(next);
     }

@@ -23,6 +23,8 @@ use crate::instances::Instances;
 /// Trials of the first pass along the run; each pass has twice as many as the one before.
 const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 1 << 14;
+/// Of a recursion without end, so many rounds of it are looked at: all of them are alike, and each trial of one takes all the way back.
+const MOST_ROUNDS: usize = 64;
 /// What a trial may take beyond what the failing run took; of a hang, which was cut off anyway, less.
 const GRACE: u64 = 1 << 20;
 const GRACE_OF_HANGS: u64 = 1 << 17;
@@ -131,13 +133,15 @@ impl<'a, 'p> Search<'a, 'p> {
             let instance = instances.list.get(*place).filter(|instance| instance.time > bounds.after);
             instance.and_then(|instance| instances.known(instance)).is_some_and(|known| !known.is_switch())
         });
+        let rounds = if is_recursion(&self.failure.kind) { MOST_ROUNDS } else { usize::MAX };
+        let left_out = only_so_many_of_each(&mut order, &instances, rounds);
         order.truncate(bounds.most);
         meter.expects(order.len());
         let distances = distances.found;
         let statistics = Statistics {
             candidates: order.len() as u64,
             on_the_way: order.iter().filter(|place| on_the_way.found.contains_key(place)).count() as u64,
-            left_out: instances.left_out,
+            left_out: instances.left_out + left_out,
             ..Statistics::default()
         };
         let mut found = Found {
@@ -255,7 +259,8 @@ impl<'a, 'p> Search<'a, 'p> {
         (verdict == Verdict::Passed) == critical.passes && process.kernel.ended == critical.exit
     }
 
-    pub(super) fn deadline(&self) -> Time {
+    /// When a trial is given up.
+    pub(crate) fn deadline(&self) -> Time {
         let end = self.recording.end();
         match self.failure.kind {
             // A loop that is left at last has to have the time to come to the program's end.
@@ -263,6 +268,23 @@ impl<'a, 'p> Search<'a, 'p> {
             _ => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE)).min(self.judge.case.end()),
         }
     }
+}
+
+fn is_recursion(kind: &FailureKind) -> bool {
+    matches!(kind, FailureKind::StackOverflow { .. })
+}
+
+/// Leaves out all decisions of a condition but the first so many, and says how many those are.
+fn only_so_many_of_each(order: &mut Vec<usize>, instances: &Instances, most: usize) -> u64 {
+    let mut rounds: HashMap<u32, usize> = HashMap::new();
+    let before = order.len();
+    order.retain(|place| {
+        let Some(instance) = instances.list.get(*place) else { return false };
+        let rounds = rounds.entry(instance.condition).or_default();
+        *rounds += 1;
+        *rounds <= most
+    });
+    (before - order.len()) as u64
 }
 
 /// Whether it is worth to park trials: where most of them have to run to their ends all the same, it only costs. The outcome is the

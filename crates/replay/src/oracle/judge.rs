@@ -56,6 +56,13 @@ fn ended_badly(case: &Case, process: &Process, exit: &Exit) -> Option<Failure> {
     let now = process.machine.time;
     let stderr = || contents(case, process, &Channel::Stderr).unwrap_or_default();
     match exit {
+        Exit::Killed { signal: signal::SIGABRT, fault: None } if tells_of_overflow(&stderr()) => {
+            let time = last_instruction(process);
+            let kind =
+                FailureKind::StackOverflow { size: linux::STACK_SIZE, address: process.machine.cpu.rip };
+            let criterion = vec![Criterion { subject: Subject::Reached, time }];
+            Some(Failure { criterion, ..Failure::new(kind, time) })
+        }
         Exit::Killed { signal: signal::SIGABRT, fault: None } => {
             let unknown = Abort { by: AbortKind::Unknown, message: None, position: None };
             Some(abort(abort_message(&stderr()).unwrap_or(unknown), last_instruction(process)))
@@ -65,7 +72,11 @@ fn ended_badly(case: &Case, process: &Process, exit: &Exit) -> Option<Failure> {
             let kind = FailureKind::GuestFault { what, address: fault.rip };
             Some(Failure { kind, ..crash(signal::SIGSEGV, Some(*fault), process) })
         }
-        Exit::Killed { signal, fault } => Some(crash(*signal, *fault, process)),
+        Exit::Killed { signal, fault } => {
+            let failure = crash(*signal, *fault, process);
+            let overflow = fault.and_then(|fault| stack_overflow(&fault, process));
+            Some(Failure { kind: overflow.unwrap_or(failure.kind), ..failure })
+        }
         Exit::Exited(PANIC_STATUS) => {
             let message = abort_message(&stderr()).filter(|abort| abort.by == AbortKind::Panic)?;
             Some(abort(message, last_instruction(process)))
@@ -92,6 +103,18 @@ fn crash(signal: i32, fault: Option<Fault>, process: &Process) -> Failure {
         property: fault.and_then(|fault| property_of(&fault)),
         ..Failure::new(FailureKind::Crash { signal, fault }, time)
     }
+}
+
+/// Rust has a handler for what happens when no stack is left, which says so and gives up.
+fn tells_of_overflow(stderr: &[u8]) -> bool {
+    const MESSAGE: &[u8] = b"has overflowed its stack\n";
+    stderr.windows(MESSAGE.len()).any(|window| window == MESSAGE)
+}
+
+fn stack_overflow(fault: &Fault, process: &Process) -> Option<FailureKind> {
+    let FaultKind::Memory(access) = fault.kind else { return None };
+    let size = linux::overflowed_stack(&process.machine.memory, access.address)?;
+    Some(FailureKind::StackOverflow { size, address: fault.rip })
 }
 
 /// What should have been true so that an instruction had not faulted.

@@ -20,6 +20,7 @@ use machine::{Intervention, Observer, Time, Trace, Unwatched};
 use crate::dependence::Experiments;
 use crate::diversion::Diversion;
 use crate::gauge::Gauge;
+use crate::patience::Patience;
 use store::Store;
 
 /// Instructions between the first coarse checkpoints.
@@ -88,6 +89,8 @@ pub struct Recording {
     pub(crate) program_start: Option<Time>,
     /// What came of making its conditions go the other way.
     pub(crate) experiments: Experiments,
+    /// Of who waits for slices.
+    pub(crate) patience: Patience,
     gauge: Gauge,
 }
 
@@ -136,6 +139,7 @@ impl Recording {
             options,
             program_start: None,
             experiments: Experiments::default(),
+            patience: Patience::default(),
             gauge: Gauge::default(),
         }
     }
@@ -156,6 +160,16 @@ impl Recording {
     /// The process as it ended.
     pub fn last(&self) -> &Process {
         &self.last
+    }
+
+    /// From now on slices end early, with what they have, when nobody waits any longer. What is nearest in time to what is asked about
+    /// is always looked at.
+    pub fn wait_no_longer_than(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
+    pub fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// How far the pass at hand has come.

@@ -3,9 +3,9 @@
 use machine::{Time, Unwatched};
 use program::{State, Stmt};
 
-use super::describe::{Seen, View};
+use super::describe::{Seen, View, value_text};
 use super::mentions::mentions;
-use super::{Known, truth};
+use super::{Known, returned, truth};
 use crate::Recording;
 use crate::dependence::Code;
 
@@ -24,6 +24,8 @@ pub struct Decided {
     pub holds: Option<bool>,
     /// What it was decided by.
     pub operands: Vec<Known>,
+    /// Of the instruction that decided, in its object's file.
+    pub address: u64,
 }
 
 impl Recording {
@@ -31,7 +33,9 @@ impl Recording {
     pub fn decision(&mut self, code: &mut Code<'_>, time: Time) -> Decided {
         let mut process = self.at(time);
         let address = process.machine.cpu.rip;
-        let stmt = code.program().statement_at(address);
+        let id = code.statement_at(address);
+        let stmt = code.program().statement_at(address).or_else(|| code.statement(id).cloned());
+        let place = code.program().address_in_file(address);
         let text = stmt.as_ref().and_then(|stmt| code.program().text_of(stmt));
         let condition = text.as_deref().map(|text| truth::condition(text).to_owned());
         let (operands, by_text) = {
@@ -40,15 +44,19 @@ impl Recording {
             let mentioned = mentions(condition.as_deref().unwrap_or_default());
             let seen: Vec<Seen> = mentioned.iter().filter_map(|mention| view.see(mention)).collect();
             let is_told = |seen: &&Seen| {
-                seen.mention.is_read && seen.value.place.is_some() && !view.is_array(&seen.value)
+                // Of arrays only those tell something that are texts.
+                let is_text = value_text(&seen.value).starts_with('"');
+                let is_plain = is_text || !view.is_array(&seen.value);
+                seen.mention.is_read && seen.value.place.is_some() && is_plain
             };
-            let operands = seen.iter().filter(is_told).map(Seen::known).collect();
-            let operands = telling(operands).into_iter().take(MOST_TOLD).collect();
+            let operands: Vec<Known> = seen.iter().filter(is_told).map(Seen::known).collect();
             (operands, truth::by_text(&view, condition.as_deref().unwrap_or_default()))
         };
+        let returned = returned::returned(self, code, time, condition.as_deref().unwrap_or_default());
+        let operands = returned.into_iter().chain(telling(operands)).take(MOST_TOLD).collect();
         process.run(Time(time.0.saturating_add(1)), &mut Unwatched);
         let holds = truth::by_branch(code.program(), address, process.machine.cpu.rip).or(by_text);
-        Decided { stmt, text, condition, holds, operands }
+        Decided { stmt, text, condition, holds, operands, address: place }
     }
 }
 

@@ -3,10 +3,12 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use program::{Expression, Frame, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue};
+use program::{
+    Expression, Frame, Limits, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue,
+};
 
 use super::mentions::Mention;
-use super::{Known, fresh};
+use super::{Known, fresh, texts};
 use crate::dependence::{Code, StmtId};
 
 /// So many frames are looked at for the one that is told about.
@@ -62,6 +64,7 @@ impl<'a> View<'a> {
 
     pub fn evaluate(&self, text: &str) -> Option<TypedValue> {
         let value = Expression::parse(text).ok()?.evaluate(self.program, self.state, self.frame()?).ok()?;
+        let value = texts::as_text(value, text, self);
         Some(fresh::without_fill(value, self.state))
     }
 
@@ -156,7 +159,7 @@ fn is_word(character: char) -> bool {
 
 /// The name of a function as people know it: without what tells variants of it apart, and without template arguments and
 /// parameters.
-fn plain_name(name: &str) -> String {
+pub(super) fn plain_name(name: &str) -> String {
     let mut depth = 0usize;
     let mut bare = String::new();
     for character in name.chars() {
@@ -185,7 +188,16 @@ pub(super) fn short_value(value: &TypedValue) -> Option<String> {
 
 /// A value for people: no types before pointers, a text instead of the pointer to it, no more than fits in a line.
 pub(super) fn value_text(value: &TypedValue) -> String {
-    let text = value.text.as_str();
+    for_people(&value.text)
+}
+
+/// The same of what has a type and a place, but no name.
+pub(super) fn printed(program: &Program, of: TypeId, place: &Place, state: &State<'_>) -> String {
+    let frames = program.backtrace_of(state, 1).frames;
+    for_people(&program.print_value(of, place, frames.first(), state, Limits::default()))
+}
+
+fn for_people(text: &str) -> String {
     let bare = match text.strip_prefix('(').and_then(|rest| rest.split_once(") 0x")) {
         Some((_, digits)) if text.len() > digits.len() + 2 => {
             text.get(text.len() - digits.len() - 2..).unwrap_or(text)

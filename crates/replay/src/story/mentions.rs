@@ -59,6 +59,55 @@ pub(super) fn called<'a>(text: &'a str, own: Option<&str>) -> Vec<&'a str> {
     found
 }
 
+/// The calls in a text, in its order: the name of each function without its namespaces, and all of the call.
+pub(super) fn call_texts(text: &str) -> Vec<(&str, &str)> {
+    let bytes = text.as_bytes();
+    let mut calls = Vec::new();
+    let mut from = 0;
+    for name in called(text, None) {
+        // A name may stand in the text before as something else.
+        let found = (from..bytes.len()).find(|at| {
+            let rest = text.get(*at..).unwrap_or_default();
+            let is_begin =
+                at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|one| !is_word(*one));
+            let end = *at + name.len();
+            is_begin && rest.starts_with(name) && bytes.get(skip_space(bytes, end)) == Some(&b'(')
+        });
+        let Some(at) = found else { continue };
+        from = at + name.len();
+        let close = closing(bytes, skip_space(bytes, from));
+        let whole = close.and_then(|close| text.get(chain_start(bytes, at)..=close));
+        calls.extend(whole.map(|whole| (name, whole)));
+    }
+    calls
+}
+
+/// Where that begins whose last part is the name at `at`: `list.items[2].name`, `ns::name`, `f(x).name`.
+fn chain_start(bytes: &[u8], at: usize) -> usize {
+    let mut start = at;
+    loop {
+        let before = bytes.get(..start).unwrap_or_default();
+        let joint = [&b"."[..], b"->", b"::"].into_iter().find(|joint| before.ends_with(joint));
+        let Some(joint) = joint else { return start };
+        let mut begin = start - joint.len();
+        let mut depth = 0usize;
+        while let Some(byte) = begin.checked_sub(1).and_then(|at| bytes.get(at)) {
+            match byte {
+                b')' | b']' => depth += 1,
+                b'(' | b'[' if depth == 0 => break,
+                b'(' | b'[' => depth -= 1,
+                byte if depth == 0 && !is_word(*byte) => break,
+                _ => {}
+            }
+            begin -= 1;
+        }
+        if begin + joint.len() == start {
+            return start;
+        }
+        start = begin;
+    }
+}
+
 /// Whether a function's name stands in its head: a type comes before it, or nothing does and no statement follows.
 fn is_head(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default().trim_end().trim_end_matches(['*', '&']).trim_end();
@@ -287,7 +336,12 @@ fn after_literal(bytes: &[u8], at: usize) -> Option<usize> {
     Some(if quote == b'\'' { at + 1 } else { bytes.len() })
 }
 
+/// Where the bracket or parenthesis ends that begins at `open`.
 fn closing(bytes: &[u8], open: usize) -> Option<usize> {
+    let (begin, end) = match bytes.get(open)? {
+        b'(' => (b'(', b')'),
+        _ => (b'[', b']'),
+    };
     let (mut depth, mut at) = (0usize, open);
     while let Some(byte) = bytes.get(at) {
         if let Some(end) = after_literal(bytes, at) {
@@ -295,9 +349,9 @@ fn closing(bytes: &[u8], open: usize) -> Option<usize> {
             continue;
         }
         match byte {
-            b'[' => depth += 1,
-            b']' if depth == 1 => return Some(at),
-            b']' => depth = depth.saturating_sub(1),
+            byte if *byte == begin => depth += 1,
+            byte if *byte == end && depth == 1 => return Some(at),
+            byte if *byte == end => depth = depth.saturating_sub(1),
             _ => {}
         }
         at += 1;
@@ -358,6 +412,17 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_told_from_their_first_part_to_their_last() {
+        let texts = |text| call_texts(text).into_iter().map(|(_, whole)| whole).collect::<Vec<_>>();
+        assert_eq!(texts("strcmp(line, \"a)\") == 0"), ["strcmp(line, \"a)\")"]);
+        assert_eq!(texts("!f(g(x), y[2])"), ["f(g(x), y[2])", "g(x)"]);
+        assert_eq!(texts("p->list[i].size() > ns::least (2)"), ["p->list[i].size()", "ns::least (2)"]);
+        assert_eq!(texts("line.trim().is_empty()"), ["line.trim()", "line.trim().is_empty()"]);
+        assert_eq!(texts("size < size(a)"), ["size(a)"]);
+        assert!(texts("f(").is_empty() && texts("a < b").is_empty());
+    }
+
+    #[test]
     fn the_head_of_a_function_is_no_call_of_it() {
         assert_eq!(called("static int f(int a) { return g(a); }", Some("f")), ["g"]);
         assert_eq!(called("explicit A(int b) : b_(b)", Some("A")), ["b_"]);
@@ -377,6 +442,7 @@ mod tests {
         {
             mentions(text);
             called(text, Some("a"));
+            call_texts(text);
         }
     }
 }

@@ -3,13 +3,15 @@
 use locate::switching::Statistics;
 
 use crate::explain::ExplainReport;
-use crate::explain_text::{CUT_SHORT, found_by};
+use crate::explain_text::{CUT_SHORT, TOLD_IN_PART, found_by};
 use crate::html::escape::Html;
 
 pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
     html.raw("<section id=\"evidence\">\n<h2>Evidence</h2>\n<p>").text(&found_by(report)).raw("</p>\n");
-    if report.is_cut_short {
-        html.raw("<p>").text(CUT_SHORT).raw("</p>\n");
+    for (is_so, what) in [(report.is_cut_short, CUT_SHORT), (report.is_told_in_part, TOLD_IN_PART)] {
+        if is_so {
+            html.raw("<p>").text(what).raw("</p>\n");
+        }
     }
     html.raw("<table class=\"numbers\">\n<caption>The search in numbers</caption>\n<tbody>\n");
     for (what, number) in numbers(&report.search) {

@@ -59,13 +59,13 @@ impl Marks {
     fn path(&mut self, cause: &CauseReport) {
         self.with(cause.condition.place.as_ref(), |mark| mark.is_cause = true);
         let operands: Vec<String> = cause.condition.operands.iter().map(known).collect();
-        for (at, step) in cause.path.iter().enumerate() {
+        for (at, step) in cause.way().iter().enumerate() {
             self.steps.insert(step.number, at + 1);
             let (place, what) = match at {
                 0 => (cause.condition.place.as_ref(), side(cause.condition.holds, &operands)),
                 _ => (step.place.as_ref(), result(step)),
             };
-            let is_last = at > 0 && at + 1 == cause.path.len();
+            let is_last = at > 0 && at + 1 == cause.way().len();
             self.with(place, |mark| {
                 mark.steps.push((at + 1, what));
                 mark.is_last |= is_last;

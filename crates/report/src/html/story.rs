@@ -1,7 +1,9 @@
 //! The story: the cause, the way from there to the failure, and what else there is to say.
 
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
-use crate::explain_text::{decided, dependents, known, likelihood, nothing_found, took, what_if, which};
+use crate::explain_text::{
+    calls, decided, dependents, known, likelihood, nothing_found, took, what_if, which,
+};
 use crate::html::escape::Html;
 use crate::html::marks::{Marks, effect, used};
 use crate::quote::listed;
@@ -23,10 +25,10 @@ pub(super) fn cause(html: &mut Html, cause: &CauseReport, is_certain: bool, mark
         html.raw(" <span class=\"likely\">").text(likely).raw("</span>");
     }
     html.raw("</h2>\n");
-    place_and_text(html, condition.place.as_ref(), condition.text.as_deref().or(Some("a condition")), marks);
+    place_and_text(html, condition.place.as_ref(), Some(&condition.text()), marks);
     html.raw("<p>It ").text(&took(condition)).text(&which(condition)).raw(".</p>\n");
     if let Some(second) = &cause.second {
-        place_and_text(html, second.place.as_ref(), second.text.as_deref().or(Some("a condition")), marks);
+        place_and_text(html, second.place.as_ref(), Some(&second.text()), marks);
         html.raw("<p>It ").text(&took(second)).raw(" then.</p>\n");
     }
     html.raw("<p>").text(&capital(&what_if(cause, is_certain))).raw(".</p>\n");
@@ -43,6 +45,14 @@ pub(super) fn failed_at(html: &mut Html, report: &ExplainReport, marks: &Marks) 
         place_and_text(html, Some(&line.place), line.text.as_deref(), marks);
         html.raw("</section>\n");
     }
+    if !report.recursion.is_empty() {
+        html.raw("<section id=\"recursion\">\n<h2>Recursion</h2>\n");
+        for call in &report.recursion {
+            place_and_text(html, call.place.as_ref(), call.text.as_deref(), marks);
+            html.raw("<p class=\"did\">").text(&calls(call)).raw("</p>\n");
+        }
+        html.raw("</section>\n");
+    }
     if let Some(unset) = &report.unset {
         html.raw("<section class=\"cause\" id=\"unset\">\n<h2>Unset</h2>\n");
         place_and_text(html, unset.place.as_ref(), unset.text.as_deref(), marks);
@@ -53,21 +63,23 @@ pub(super) fn failed_at(html: &mut Html, report: &ExplainReport, marks: &Marks) 
 }
 
 pub(super) fn path(html: &mut Html, cause: &CauseReport, failed: &str, marks: &Marks) {
-    if cause.path.is_empty() {
+    if cause.way().is_empty() {
         return;
     }
+    let missed = cause.missed_way();
+    let (so, last) = missed.map_or((None, failed.to_owned()), |(so, end)| (Some(so), end));
     html.raw("<section id=\"path\">\n<h2>Path ").raw(KEYS);
     html.raw("</h2>\n<ol class=\"steps\">\n");
-    for (at, step) in cause.path.iter().enumerate() {
+    for (at, step) in cause.way().iter().enumerate() {
         dot(html, at + 1);
         match at {
-            0 => first_step(html, &cause.condition, marks),
+            0 => first_step(html, &cause.condition, so, marks),
             _ => later_step(html, step, at + 1, marks),
         }
         html.raw("</div></li>\n");
     }
     html.raw("<li class=\"end\"><span class=\"dot\" aria-hidden=\"true\">✕</span><div><p>")
-        .text(&capital(failed));
+        .text(&capital(&last));
     html.raw(".</p></div></li>\n</ol>\n</section>\n");
 }
 
@@ -77,12 +89,15 @@ fn dot(html: &mut Html, number: usize) {
     html.raw("\"><span class=\"dot\" aria-hidden=\"true\">").number(number as u64).raw("</span><div>\n");
 }
 
-fn first_step(html: &mut Html, condition: &ConditionReport, marks: &Marks) {
+fn first_step(html: &mut Html, condition: &ConditionReport, so: Option<&str>, marks: &Marks) {
     place_and_text(html, condition.place.as_ref(), condition.text.as_deref(), marks);
     html.raw("<p class=\"did\">").text(&decided(condition)).raw("</p>\n");
     let operands: Vec<String> = condition.operands.iter().map(known).collect();
     if !operands.is_empty() {
         html.raw("<p class=\"with\">with ").text(&listed(&operands)).raw("</p>\n");
+    }
+    if let Some(so) = so {
+        html.raw("<p class=\"did\">").text(so).raw("</p>\n");
     }
 }
 
@@ -175,12 +190,7 @@ pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, m
     for (at, other) in others.iter().enumerate() {
         let condition = &other.condition;
         html.raw("<li id=\"other-").number(at as u64 + 1).raw("\">\n");
-        place_and_text(
-            html,
-            condition.place.as_ref(),
-            condition.text.as_deref().or(Some("a condition")),
-            marks,
-        );
+        place_and_text(html, condition.place.as_ref(), Some(&condition.text()), marks);
         html.raw("<p class=\"did\">")
             .text(&took(condition))
             .raw("</p>\n<p class=\"with\">otherwise the run ");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use locate::explain::Explanation;
+use locate::explain::{Cause, Explanation};
 use locate::switching::Change;
 use program::{Program, Span, Stmt, Warning};
 
@@ -71,7 +71,7 @@ fn told(explanation: &Explanation) -> Vec<(&Stmt, bool)> {
         Change::With(second) => second.stmt.as_ref(),
         _ => None,
     });
-    let path = first.map_or(&[][..], |cause| &cause.path).iter().filter_map(|step| step.stmt.as_ref());
+    let path = first.map_or(&[][..], Cause::way).iter().filter_map(|step| step.stmt.as_ref());
     let before = first.map_or(&[][..], |cause| &cause.from).iter().filter_map(|step| step.stmt.as_ref());
     let unset = unset.as_ref().and_then(|unset| unset.stmt.as_ref());
     let failed = [unset, story.end.stmt.as_ref()].into_iter().flatten();
