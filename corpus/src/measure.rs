@@ -1,66 +1,89 @@
-//! How soon a reader of a report comes to the fault.
+//! How soon a reader comes to the fault.
 
-use crate::mutate::Lines;
-use crate::native::SOURCE;
-use crate::tool::{Line, Place, Report};
+use crate::cases::{Case, Fault};
+use crate::mutate::{Lines, Truth};
+use crate::tool::Place;
 
-/// A part of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Failed,
-    Cause,
-    Path,
-    From,
-    AlsoPossible,
-    ReadNext,
-    Computed,
+/// Statements in the order in which they are read. Those of a group are as good as each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    groups: Vec<Vec<Place>>,
 }
 
-impl Part {
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Failed => "failed",
-            Part::Cause => "cause",
-            Part::Path => "path",
-            Part::From => "from",
-            Part::AlsoPossible => "also",
-            Part::ReadNext => "read next",
-            Part::Computed => "computed",
-        }
-    }
-}
-
-/// The distinct statements of a report in the order in which a person reads it: where it FAILED, what was UNSET, CAUSE with what
-/// was decided by it, PATH, FROM, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
-pub fn reading_order(report: &Report) -> Vec<(Place, Part)> {
-    let mut read: Vec<(Place, Part)> = Vec::new();
-    let mut add = |lines: &mut dyn Iterator<Item = &Line>, part: Part| {
-        for place in lines.filter_map(|line| line.place.as_ref()) {
-            if read.iter().all(|(known, _)| known != place) {
-                read.push((place.clone(), part));
+impl Order {
+    /// One statement after the other; only the first time counts that one is read.
+    pub fn of(places: impl IntoIterator<Item = Place>) -> Order {
+        let mut groups: Vec<Vec<Place>> = Vec::new();
+        for place in places {
+            if !groups.iter().flatten().any(|known| *known == place) {
+                groups.push(vec![place]);
             }
         }
-    };
-    add(&mut report.failed_at.iter().chain(&report.unset), Part::Failed);
-    if let Some((cause, others)) = report.causes.split_first() {
-        add(&mut [&cause.condition].into_iter().chain(&cause.second).chain(&cause.steps), Part::Cause);
-        add(&mut cause.path.iter(), Part::Path);
-        add(&mut cause.before.iter(), Part::From);
-        add(&mut others.iter().map(|other| &other.condition), Part::AlsoPossible);
-        add(&mut cause.reading.iter(), Part::ReadNext);
+        Order { groups }
     }
-    add(&mut report.computed.iter(), Part::Computed);
-    read
+
+    /// By a score, the highest first.
+    pub fn by_score(scored: impl IntoIterator<Item = (Place, f64)>) -> Order {
+        let mut scored: Vec<(Place, f64)> = scored.into_iter().collect();
+        scored.sort_by(|(a, x), (b, y)| y.total_cmp(x).then_with(|| a.cmp(b)));
+        let groups = scored.chunk_by(|(_, x), (_, y)| x == y);
+        Order { groups: groups.map(|group| group.iter().map(|(place, _)| place.clone()).collect()).collect() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(Vec::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.groups.iter().flatten()
+    }
+
+    /// How many statements are read until one that `is_fault`, itself included; within a group on average.
+    pub fn rank(&self, is_fault: impl Fn(&Place) -> bool) -> Option<usize> {
+        let mut before = 0;
+        for group in &self.groups {
+            let faulty = group.iter().filter(|place| is_fault(place)).count();
+            if faulty > 0 {
+                // The first of k that lie anywhere among m is expected at (m + 1) / (k + 1).
+                return Some(before + (group.len() + 1).div_ceil(faulty + 1));
+            }
+            before += group.len();
+        }
+        None
+    }
 }
 
-/// The how manieth statement that is read is one of the lines, and in which part; `None` is a miss.
-pub fn rank(read: &[(Place, Part)], lines: &Lines) -> Option<(usize, Part)> {
-    let is_fault = |place: &Place| {
-        let name = place.file.rsplit('/').next();
-        name == Some(SOURCE) && lines.contains(&place.line)
-    };
-    let index = read.iter().position(|(place, _)| is_fault(place))?;
-    read.get(index).map(|(_, part)| (index + 1, *part))
+/// Whether a statement is one of the lines of a fault.
+pub fn names(fault: &Fault, lines: &Lines, place: &Place) -> bool {
+    place.file == fault.file && lines.contains(&place.line)
+}
+
+/// The ranks of a case's faults in an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ranks {
+    /// Of the fault that is come to first, by both rules.
+    pub strict: Option<usize>,
+    pub lenient: Option<usize>,
+    /// Of the one that is come to last, by the strict rule.
+    pub all: Option<usize>,
+}
+
+impl Ranks {
+    pub fn new(case: &Case, order: &Order) -> Ranks {
+        let rank = |fault: &Fault, rule: fn(&Truth) -> &Lines| {
+            order.rank(|place| names(fault, rule(&fault.truth), place))
+        };
+        let strict: Vec<Option<usize>> =
+            case.faults.iter().map(|fault| rank(fault, |truth| &truth.strict)).collect();
+        let lenient = case.faults.iter().filter_map(|fault| rank(fault, |truth| &truth.lenient)).min();
+        let all =
+            strict.iter().copied().collect::<Option<Vec<usize>>>().and_then(|all| all.into_iter().max());
+        Ranks { strict: strict.into_iter().flatten().min(), lenient, all }
+    }
 }
 
 /// Shares of ranks.
@@ -94,54 +117,77 @@ impl Summary {
     }
 }
 
+/// Of none it is 0.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.into_iter().collect();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The mean of the middle two, if there are two; of none it is 0.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    let middle = if values.len() % 2 == 1 { half..half + 1 } else { half.saturating_sub(1)..half + 1 };
+    mean(values.get(middle).unwrap_or_default().iter().copied())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::Cause;
+    use crate::native::SOURCE;
+    use crate::random::Random;
 
-    fn line(number: usize) -> Line {
-        let place = Some(Place { file: SOURCE.to_owned(), line: number });
-        Line { place, text: None }
-    }
-
-    fn report() -> Report {
-        let cause = Cause {
-            condition: line(10),
-            steps: vec![line(11), line(10)],
-            path: vec![line(10), line(12)],
-            before: vec![line(5), Line { place: None, ..line(0) }],
-            reading: vec![line(5), line(6)],
-            second: Some(line(13)),
-        };
-        let other = Cause { condition: line(20), path: vec![line(98)], ..Cause::default() };
-        Report {
-            failed_at: Some(line(12)),
-            causes: vec![cause, other],
-            computed: vec![line(97)],
-            ..Report::default()
-        }
+    fn place(line: usize) -> Place {
+        Place { file: SOURCE.to_owned(), line }
     }
 
     #[test]
-    fn a_report_is_read_from_top_to_bottom_and_each_statement_once() {
-        let read: Vec<usize> = reading_order(&report()).iter().map(|(place, _)| place.line).collect();
-        assert_eq!(read, [12, 10, 13, 11, 5, 20, 6, 97]);
+    fn a_statement_counts_where_it_is_read_first() {
+        let order = Order::of([3, 5, 3, 7].map(place));
+        assert_eq!(order.len(), 3);
+        assert_eq!(order.rank(|place| place.line == 7), Some(3));
+        assert_eq!(order.rank(|place| place.line >= 5), Some(2));
+        assert_eq!(order.rank(|place| place.line == 9), None);
     }
 
     #[test]
-    fn the_rank_is_that_of_the_first_line_of_the_fault() {
-        let read = reading_order(&report());
-        assert_eq!(rank(&read, &Lines::from([12])), Some((1, Part::Failed)));
-        assert_eq!(rank(&read, &Lines::from([10])), Some((2, Part::Cause)));
-        assert_eq!(rank(&read, &Lines::from([6, 20])), Some((6, Part::AlsoPossible)));
-        assert_eq!(rank(&read, &Lines::from([99])), None);
+    fn among_equals_the_rank_is_the_expected_one() {
+        let scores = [(1, 0.9), (2, 0.5), (3, 0.5), (4, 0.5), (5, 0.1)];
+        let order = Order::by_score(scores.map(|(line, score)| (place(line), score)));
+        assert_eq!(order.rank(|place| place.line == 3), Some(3));
+        assert_eq!(order.rank(|place| place.line == 3 || place.line == 4), Some(3));
+        assert_eq!(order.rank(|place| (2..=4).contains(&place.line)), Some(2));
+        assert_eq!(order.rank(|place| place.line == 5), Some(5));
+    }
+
+    #[test]
+    fn a_random_order_finds_one_of_many_as_late_as_theory_says() {
+        let (statements, rounds) = (99_usize, 4000);
+        let total: usize = (0..rounds)
+            .map(|seed| {
+                let mut places: Vec<Place> = (1..=statements).map(place).collect();
+                Random::new(seed, "order").shuffle(&mut places);
+                Order::of(places).rank(|place| place.line == 42).unwrap_or(0)
+            })
+            .sum();
+        // The mean is (n + 1) / 2, its standard error n / sqrt(12 · rounds).
+        let (mean, error) = (total as f64 / rounds as f64, 99.0 / (12.0 * rounds as f64).sqrt());
+        assert!((mean - 50.0).abs() < 4.0 * error, "{mean}");
     }
 
     #[test]
     fn a_line_of_another_file_is_no_fault() {
-        let mut report = Report { computed: vec![line(3), line(3)], ..Report::default() };
-        report.computed[0].place = Some(Place { file: "other.c".to_owned(), line: 3 });
-        assert_eq!(rank(&reading_order(&report), &Lines::from([3])), Some((2, Part::Computed)));
+        let other = Place { file: "other.c".to_owned(), line: 3 };
+        let fault = |place: &Place| place.file == SOURCE && place.line == 3;
+        assert_eq!(Order::of([other, place(3)]).rank(fault), Some(2));
+    }
+
+    #[test]
+    fn a_median_is_the_middle_or_between_the_middle_two() {
+        assert_eq!(median([5.0, 1.0, 3.0]), 3.0);
+        assert_eq!(median([5.0, 1.0, 3.0, 4.0]), 3.5);
+        assert_eq!(median([]), 0.0);
     }
 
     #[test]

@@ -54,17 +54,26 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs what was compiled in a directory; its input stays there.
+/// Puts what a test needs into a directory.
+pub fn lay_out(test: &Test, directory: &Path) -> Result<()> {
+    let write = |name: &str, content: &str| {
+        fs::write(directory.join(name), content).with_context(|| format!("{name} cannot be written"))
+    };
+    write(INPUT, &test.stdin)?;
+    test.files.iter().try_for_each(|(name, content)| write(name, content))
+}
+
+/// Runs what was compiled in a directory, with files of its own that are gone afterwards.
 pub fn run(directory: &Path, test: &Test) -> Result<Outcome> {
-    let input = directory.join(INPUT);
-    fs::write(&input, &test.stdin).context("an input cannot be written")?;
-    let output = directory.join("output");
+    let place = tempfile::tempdir_in(directory).context("no directory can be made for a run")?;
+    lay_out(test, place.path())?;
+    let output = place.path().join("output");
     let status = Command::new("sh")
         .args(["-c", LIMITS, "sh", "timeout", "-k", "1", SECONDS])
         .arg(directory.join(EXECUTABLE))
         .args(test.arguments())
-        .current_dir(directory)
-        .stdin(File::open(&input).context("an input cannot be opened")?)
+        .current_dir(place.path())
+        .stdin(File::open(place.path().join(INPUT)).context("an input cannot be opened")?)
         .stdout(File::create(&output).context("an output cannot be written")?)
         .stderr(Stdio::null())
         .status()
@@ -92,8 +101,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let text = format!("#include <stdio.h>\nint main(void) {{ {body} }}\n");
         assert!(compile(&text, place.path()).unwrap(), "{text}");
-        let test: Test = toml::from_str("stdin = ''").unwrap();
-        run(place.path(), &test).unwrap().ending
+        run(place.path(), &Test::default()).unwrap().ending
     }
 
     #[test]
@@ -102,6 +110,19 @@ mod tests {
         assert_eq!(ending("return *(volatile int *)0;"), Ending::Killed(11));
         assert_eq!(ending("for (;;) ;"), Ending::Hung);
         assert_eq!(ending("for (;;) puts(\"again\");"), Ending::Hung);
+    }
+
+    #[test]
+    fn files_are_those_of_the_test_in_each_run() {
+        let place = tempfile::tempdir().unwrap();
+        let body =
+            "FILE *f = fopen(\"state\", \"r+\"); int c = getc(f); rewind(f); putc('z', f); putchar(c);";
+        let text = format!("#include <stdio.h>\nint main(void) {{ {body} return 0; }}\n");
+        assert!(compile(&text, place.path()).unwrap());
+        let test: Test = toml::from_str("files = { state = 'abc' }").unwrap();
+        for _ in 0..2 {
+            assert_eq!(run(place.path(), &test).unwrap().stdout, b"a");
+        }
     }
 
     #[test]

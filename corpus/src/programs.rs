@@ -1,5 +1,6 @@
 //! The programs of the corpus and their tests.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,13 +17,14 @@ pub struct Program {
 }
 
 /// One input. What is right is what the program without a mistake makes of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Test {
     /// Separated by spaces.
-    #[serde(default)]
     args: String,
     pub stdin: String,
+    /// What lies in the working directory, by name.
+    pub files: BTreeMap<String, String>,
 }
 
 impl Test {

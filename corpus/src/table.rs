@@ -1,171 +1,178 @@
 //! The tables of a measurement.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use serde_json::{Value, json};
-
-use crate::cases::{Case, Fails};
-use crate::measure::{Part, Summary, rank, reading_order};
+use crate::cases::Fails;
+use crate::journal::{Drawn, Results};
+use crate::measure::{Summary, mean, median};
 use crate::mutate::Kind;
-use crate::tool::{Answer, Place};
+use crate::question::{Question, Technique};
+use crate::row::Row;
 
-/// One case and what was said about it.
-pub struct Row {
-    pub case: Case,
-    pub status: Option<i32>,
-    pub is_certain: bool,
-    pub is_cut_short: bool,
-    pub strict: Option<(usize, Part)>,
-    pub lenient: Option<(usize, Part)>,
-    /// The lines that were read, in order, with the part of the report that they stand in.
-    pub read: Vec<(usize, Part)>,
-    /// The rank in other orders of statements, by the strict rule; as many for each row.
-    pub baselines: Vec<(&'static str, Option<usize>)>,
-    pub milliseconds: u128,
-}
-
-impl Row {
-    pub fn new(case: Case, answer: &Answer) -> Row {
-        let read = answer.report.as_ref().map(reading_order).unwrap_or_default();
-        Row {
-            strict: rank(&read, &case.mutant.truth.strict),
-            lenient: rank(&read, &case.mutant.truth.lenient),
-            read: read.into_iter().map(|(place, part)| (place.line, part)).collect(),
-            status: answer.status,
-            is_certain: answer.report.as_ref().is_some_and(|report| report.is_certain),
-            is_cut_short: answer.report.as_ref().is_some_and(|report| report.is_cut_short),
-            baselines: Vec::new(),
-            milliseconds: answer.time.as_millis(),
-            case,
+/// All tables, as Markdown.
+pub fn tables(results: &Results, with_cases: bool) -> String {
+    let rows: Vec<&Row> = results.rows.iter().collect();
+    let mut text = format!("{}\n{}\n", accuracy(&rows), costs(&rows));
+    for question in questions(&rows).into_iter().filter(|question| question.technique == Technique::Explain) {
+        let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
+        let _ = writeln!(text, "{}, by what is wrong:\n\n{}", title(question), split(&asked));
+        if with_cases {
+            let _ = writeln!(text, "{}, case by case:\n\n{}", title(question), cases(&asked));
         }
     }
-
-    /// Adds the rank that another order of statements gives.
-    pub fn compare(&mut self, name: &'static str, places: Vec<Place>) {
-        let mut read: Vec<(Place, Part)> = Vec::new();
-        for place in places {
-            if read.iter().all(|(known, _)| *known != place) {
-                read.push((place, Part::Computed));
-            }
-        }
-        let rank = rank(&read, &self.case.mutant.truth.strict);
-        self.baselines.push((name, rank.map(|(rank, _)| rank)));
-    }
-
-    pub fn json(&self, directory: Option<&str>) -> Value {
-        let mutant = &self.case.mutant;
-        let read: Vec<Value> = self.read.iter().map(|(line, part)| json!([line, part.name()])).collect();
-        json!({
-            "program": self.case.program,
-            "operator": mutant.operator,
-            "kind": mutant.kind,
-            "line": mutant.line,
-            "original": mutant.original,
-            "replacement": mutant.replacement,
-            "truth": mutant.truth,
-            "test": self.case.test_number,
-            "fails": self.case.fails.name(),
-            "status": self.status,
-            "is_certain": self.is_certain,
-            "is_cut_short": self.is_cut_short,
-            "strict": self.strict.map(|(rank, _)| rank),
-            "lenient": self.lenient.map(|(rank, _)| rank),
-            "part": self.lenient.map(|(_, part)| part.name()),
-            "read": read,
-            "baselines": self.baselines.iter().map(|(name, rank)| json!([name, rank])).collect::<Vec<_>>(),
-            "milliseconds": self.milliseconds,
-            "directory": directory,
-        })
-    }
-}
-
-/// A line for each case.
-pub fn cases(rows: &[Row]) -> String {
-    let names = rows.first().map(|row| row.baselines.as_slice()).unwrap_or_default();
-    let names: String = names.iter().map(|(name, _)| format!(" {name} |")).collect();
-    let ruler = "---:|".repeat(names.matches('|').count());
-    let mut text = format!(
-        "| program | line | operator | kind | what | fails by | status | strict | lenient | in |{names}\n\
-         |---|---:|---|---|---|---|---:|---:|---:|---|{ruler}\n",
-    );
-    for row in rows {
-        let mutant = &row.case.mutant;
-        let rank = |rank: Option<usize>| rank.map_or("miss".to_owned(), |rank| rank.to_string());
-        let status = row.status.map_or("killed".to_owned(), |status| status.to_string());
+    if let Some(drawn) = &results.drawn {
+        let Drawn { mutants, tried, cases, not_compiled, never_failing } = drawn;
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {}{} | {} | {} | {} |{}",
-            row.case.program,
-            mutant.line,
-            mutant.operator.name(),
-            mutant.kind.name(),
-            change(&mutant.original, &mutant.replacement),
-            row.case.fails.name(),
-            status,
-            if row.is_cut_short { " (cut short)" } else { "" },
-            rank(row.strict.map(|(rank, _)| rank)),
-            rank(row.lenient.map(|(rank, _)| rank)),
-            row.lenient.map_or("", |(_, part)| part.name()),
-            row.baselines.iter().map(|(_, found)| format!(" {} |", rank(*found))).collect::<String>(),
+            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile."
         );
     }
     text
 }
 
-/// A mutation in a few words.
-fn change(original: &str, replacement: &str) -> String {
-    let tidy = |text: &str| {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let short: String = words.chars().take(40).collect();
-        let end = if short.len() < words.len() { "…" } else { "" };
-        format!("`{}{end}`", short.replace('|', "\\|"))
-    };
-    match replacement.trim() {
-        "" | ";" => format!("no {}", tidy(original)),
-        _ => format!("{} → {}", tidy(original), tidy(replacement)),
-    }
+fn title(question: Question) -> String {
+    format!("{} ({})", question.technique.name(), question.with.name())
 }
 
-/// Shares of ranks: all cases, each kind of fault and of failure, each program.
-pub fn summary(rows: &[Row]) -> String {
+pub fn questions(rows: &[&Row]) -> BTreeSet<Question> {
+    rows.iter().map(|row| row.question).collect()
+}
+
+/// How good each technique is, with each kind of help.
+fn accuracy(rows: &[&Row]) -> String {
     let mut text = String::from(
-        "| cases | rule | number | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| technique | with | rule | cases | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median | read of the program | certain | certain and wrong | path starts at the fault |\n\
+         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
-    let mut group = |name: &str, fits: &dyn Fn(&Row) -> bool| {
-        let chosen: Vec<&Row> = rows.iter().filter(|row| fits(row)).collect();
-        let strict: Vec<_> = chosen.iter().map(|row| row.strict.map(|(rank, _)| rank)).collect();
-        let lenient: Vec<_> = chosen.iter().map(|row| row.lenient.map(|(rank, _)| rank)).collect();
-        let Some(first) = chosen.first() else { return };
-        text.push_str(&shares(name, "strict", &Summary::new(&strict)));
-        if strict != lenient {
-            text.push_str(&shares(name, "lenient", &Summary::new(&lenient)));
+    for question in questions(rows) {
+        let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
+        let strict: Vec<_> = asked.iter().map(|row| row.strict).collect();
+        let lenient: Vec<_> = asked.iter().map(|row| row.lenient).collect();
+        let name = format!("{} | {}", question.technique.name(), question.with.name());
+        let certain = asked.iter().filter(|row| row.is_certain).count();
+        let wrong = asked.iter().filter(|row| row.is_wrong_with_confidence()).count();
+        let with_path: Vec<&&Row> = asked.iter().filter(|row| row.path > 0).collect();
+        let starts = with_path.iter().filter(|row| row.path_starts_at_fault).count();
+        let exam = mean(asked.iter().filter_map(|row| row.exam()));
+        let _ = writeln!(
+            text,
+            "| {name} | strict | {} {:.1} % | {certain} | {wrong} | {starts} of {} |",
+            shares(&Summary::new(&strict)),
+            exam * 100.0,
+            with_path.len(),
+        );
+        if lenient != strict {
+            let _ = writeln!(text, "| {name} | lenient | {} | | | |", shares(&Summary::new(&lenient)));
         }
-        for (column, (baseline, _)) in first.baselines.iter().enumerate() {
-            let ranks: Vec<_> =
-                chosen.iter().map(|row| row.baselines.get(column).and_then(|(_, rank)| *rank)).collect();
-            text.push_str(&shares(name, baseline, &Summary::new(&ranks)));
+        if asked.iter().any(|row| row.faults.len() > 1) {
+            let all: Vec<_> = asked.iter().map(|row| row.all).collect();
+            let _ = writeln!(text, "| {name} | strict, all faults | {} | | | |", shares(&Summary::new(&all)));
         }
-    };
-    group("all", &|_| true);
-    for kind in Kind::ALL {
-        group(kind.name(), &|row| row.case.mutant.kind == kind);
-    }
-    for fails in Fails::ALL {
-        group(&format!("fails by {}", fails.name()), &|row| row.case.fails == fails);
-    }
-    let mut programs: Vec<&str> = rows.iter().map(|row| row.case.program.as_str()).collect();
-    programs.dedup();
-    for program in programs {
-        group(program, &|row| row.case.program == program);
     }
     text
 }
 
-fn shares(name: &str, rule: &str, summary: &Summary) -> String {
+/// What each technique takes.
+fn costs(rows: &[&Row]) -> String {
+    let mut text = String::from(
+        "| technique | with | statements told | share of executed instances | steps of the path | conditions | trials | instructions ÷ run | solver calls | time, ms | peak, MB | cut short |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for question in questions(rows) {
+        let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
+        let number = |of: &dyn Fn(&Row) -> f64| median(asked.iter().map(|row| of(row)));
+        let ratio = |row: &Row| row.instructions as f64 / row.length.max(1) as f64;
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.0} | {:.0} % | {:.0} | {:.0} | {:.0} | {:.1} | {:.0} | {:.0} | {:.0} | {} |",
+            question.technique.name(),
+            question.with.name(),
+            number(&|row| row.told as f64),
+            number(&|row| row.share.unwrap_or(0.0) * 100.0),
+            number(&|row| row.path as f64),
+            number(&|row| row.conditions as f64),
+            number(&|row| row.trials as f64),
+            number(&ratio),
+            number(&|row| row.solver_calls as f64),
+            number(&|row| row.milliseconds as f64),
+            number(&|row| row.peak as f64 / 1024.0),
+            asked.iter().filter(|row| row.is_cut_short).count(),
+        );
+    }
+    text + "\nMedians; times are those of one core of the machine at hand.\n"
+}
+
+/// Shares of ranks by the strict rule: each kind of fault and of failure, each operator, each program.
+fn split(rows: &[&Row]) -> String {
+    let mut text = String::from(
+        "| cases | number | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median |\n|---|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let mut group = |name: &str, fits: &dyn Fn(&Row) -> bool| {
+        let ranks: Vec<_> = rows.iter().filter(|row| fits(row)).map(|row| row.strict).collect();
+        if !ranks.is_empty() {
+            let _ = writeln!(text, "| {name} | {}", shares(&Summary::new(&ranks)));
+        }
+    };
+    group("all", &|_| true);
+    group("all but omissions", &|row| !has_kind(row, Kind::Omission));
+    for kind in Kind::ALL {
+        group(kind.name(), &|row| has_kind(row, kind));
+    }
+    for fails in Fails::ALL {
+        group(&format!("fails by {}", fails.name()), &|row| row.fails == fails);
+    }
+    let origins: BTreeSet<&str> =
+        rows.iter().flat_map(|row| &row.faults).map(|fault| fault.origin.as_str()).collect();
+    for origin in origins {
+        group(origin, &|row| row.faults.iter().any(|fault| fault.origin == origin));
+    }
+    for program in rows.iter().map(|row| row.program.as_str()).collect::<BTreeSet<_>>() {
+        group(&format!("in {program}"), &|row| row.program == program);
+    }
+    text
+}
+
+fn has_kind(row: &Row, kind: Kind) -> bool {
+    row.faults.iter().any(|fault| fault.kind == kind)
+}
+
+/// A line for each case, the worst first.
+fn cases(rows: &[&Row]) -> String {
+    let mut text = String::from(
+        "| program | line | origin | kind | what | fails by | strict | lenient | in | told |\n|---|---:|---|---|---|---|---:|---:|---|---:|\n",
+    );
+    let mut sorted = rows.to_vec();
+    sorted.sort_by_key(|row| std::cmp::Reverse(row.strict.unwrap_or(usize::MAX)));
+    let rank = |rank: Option<usize>| rank.map_or("miss".to_owned(), |rank| rank.to_string());
+    for row in sorted {
+        let each = |tell: &dyn Fn(&crate::cases::Fault) -> String| {
+            row.faults.iter().map(tell).collect::<Vec<_>>().join(", ")
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {}{} | {} | {} | {} | {} |",
+            row.program,
+            each(&|fault| fault.line.to_string()),
+            each(&|fault| fault.origin.clone()),
+            each(&|fault| fault.kind.name().to_owned()),
+            each(&|fault| fault.change.replace('|', "\\|")),
+            row.fails.name(),
+            if row.is_cut_short { " (cut short)" } else { "" },
+            rank(row.strict),
+            rank(row.lenient),
+            row.part.map_or("", |part| part.name()),
+            row.told,
+        );
+    }
+    text
+}
+
+fn shares(summary: &Summary) -> String {
     let share = |count: usize| format!("{} %", (count * 100 + summary.cases / 2) / summary.cases.max(1));
     let median = summary.median.map_or("miss".to_owned(), |rank| rank.to_string());
     format!(
-        "| {name} | {rule} | {} | {} | {} | {} | {} | {} | {median} |\n",
+        "{} | {} | {} | {} | {} | {} | {median} |",
         summary.cases,
         share(summary.first),
         share(summary.within_three),

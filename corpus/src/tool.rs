@@ -1,68 +1,73 @@
-//! Asks `whydunit explain` about a case, and reads its answer.
+//! Asks `whydunit` about a case, and reads its answers.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::cases::{Case, Fails};
-use crate::native::{self, Ending};
+use crate::limited::{self, Ran};
+use crate::native;
+use crate::programs::Test;
+use crate::report::Report;
 
 /// The answer of the tool, in the directory of the case.
 const ANSWER: &str = "answer.json";
+/// Where the other input is, with which the program passes.
+const PASSING: &str = "passing";
 /// Twenty times what the longest of the tests executes.
 const HANG_AFTER: &str = "5M";
 /// After the time that a case may take, the tool gets so many seconds to say what it found.
 const GRACE: u64 = 60;
 
-/// What came of one question.
-pub struct Answer {
-    /// The exit status; `None` if the tool had to be killed.
-    pub status: Option<i32>,
-    pub report: Option<Report>,
-    pub time: Duration,
-}
-
-/// The members of the answer in JSON that matter here.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Report {
-    /// Where the run crashed, and the use of something without a value.
-    pub failed_at: Option<Line>,
-    pub unset: Option<Line>,
-    pub is_certain: bool,
-    pub is_cut_short: bool,
-    pub causes: Vec<Cause>,
-    pub computed: Vec<Line>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Cause {
-    pub condition: Line,
-    /// The other condition of a pair.
-    #[serde(default)]
-    pub second: Option<Line>,
-    pub steps: Vec<Line>,
-    pub path: Vec<Line>,
-    pub before: Vec<Line>,
-    pub reading: Vec<Line>,
-}
-
-/// A condition, a step or a line: something that is told with its place.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Line {
-    pub place: Option<Place>,
-    #[serde(default)]
-    pub text: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+/// A line of a source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub struct Place {
+    /// Without directories: answers are given in different ones.
+    #[serde(deserialize_with = "file_name")]
     pub file: String,
     pub line: usize,
+}
+
+fn file_name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|path| without_directories(&path))
+}
+
+fn without_directories(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// The whydunit that is asked, and what a question may take.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    pub binary: PathBuf,
+    pub seconds: u64,
+    /// Instructions of all trials of an explanation.
+    pub budget: u64,
+}
+
+/// What came of a question.
+#[derive(Default)]
+pub struct Answer<T> {
+    /// The exit status; `None` if the tool had to be killed.
+    pub status: Option<i32>,
+    pub found: Option<T>,
+    /// Instructions of the failing run.
+    pub length: u64,
+    pub milliseconds: u64,
+    pub peak: u64,
+}
+
+/// What helps to explain beside the failing run.
+#[derive(Clone, Copy, Debug)]
+pub enum Help<'a> {
+    None,
+    /// An input for the same command line with which the program passes.
+    Passing(&'a Test),
+    /// An executable that does it right.
+    Reference(&'a Path),
 }
 
 /// The whydunit command: `WHYDUNIT_BIN`, or a fresh release build.
@@ -81,52 +86,76 @@ pub fn binary() -> Result<PathBuf> {
     Ok(root.join(target).join("release/whydunit"))
 }
 
-/// Asks about one case; `seconds` is what it may take. The answer itself stays in the case's directory.
-pub fn explain(tool: &Path, case: &Case, seconds: u64) -> Result<Answer> {
-    let start = Instant::now();
-    let mut command = command(tool, "explain", case, seconds.saturating_add(GRACE));
-    command.args(["--jobs", "1", "--timeout"]).arg(seconds.to_string());
-    match case.fails {
-        Fails::Crash => {}
-        Fails::Hang => {
+impl Tool {
+    pub fn explain(&self, case: &Case, help: Help<'_>) -> Result<Answer<Report>> {
+        let mut command = self.command("explain", self.seconds.saturating_add(GRACE), &case.directory);
+        command.args(["--format", "json", "--jobs", "1"]);
+        command.arg("--timeout").arg(self.seconds.to_string());
+        command.arg("--budget").arg(self.budget.to_string());
+        if case.fails == Fails::Hang {
             command.args(["--hang-after", HANG_AFTER]);
         }
-        Fails::Output | Fails::Status => {
-            command.arg(format!("--expect-stdout=@{}", native::EXPECTED));
-            if let (Ending::Exited(status), true) =
-                (case.right.ending, case.right.ending != case.wrong.ending)
-            {
-                command.args(["--expect-exit", &status.to_string()]);
+        match help {
+            Help::None => {
+                command.args(&case.expectations);
+            }
+            Help::Passing(test) => {
+                std::fs::write(case.directory.join(PASSING), &test.stdin)
+                    .context("an input cannot be written")?;
+                command.args(&case.expectations).args(["--passing-input", PASSING]);
+            }
+            Help::Reference(reference) => {
+                command.arg("--reference").arg(reference);
             }
         }
+        let ran = self.ask(command, case)?;
+        Ok(answer(&ran, "switching"))
     }
-    let (status, stdout) = answer(command, case)?;
-    fs::write(case.directory.join(ANSWER), &stdout).context("an answer cannot be kept")?;
-    Ok(Answer { status, report: finding(&stdout, "switching"), time: start.elapsed() })
+
+    /// The statements of a slice from the failure, the nearest first: what a reader has without a technique. Nothing if
+    /// there is nothing to ask about, as when output is missing.
+    pub fn slice(&self, case: &Case, kind: &str) -> Result<Answer<Vec<Place>>> {
+        let Some(criterion) = &case.criterion else { return Ok(Answer::default()) };
+        let mut command = self.command("slice", self.seconds, &case.directory);
+        command.args(["--format", "json", "--kind", kind, "--at", criterion]);
+        let ran = self.ask(command, case)?;
+        let Answer { status, found, length, milliseconds, peak } = answer::<Slice>(&ran, "slice");
+        let found = found.map(Slice::by_distance);
+        Ok(Answer { status, found, length, milliseconds, peak })
+    }
+
+    /// How often each statement is executed in a test of the case's program, up to where it counts as hanging.
+    pub fn coverage(&self, case: &Case, test: &Test) -> Result<Vec<(Place, u64)>> {
+        let place = tempfile::tempdir_in(&case.directory).context("no directory can be made for a run")?;
+        native::lay_out(test, place.path())?;
+        let mut command = self.command("dump", self.seconds, place.path());
+        let executable = case.directory.join(&case.executable);
+        command.args(["coverage", "--to", HANG_AFTER, "--stdin", native::INPUT, "--"]);
+        command.arg(executable).args(test.arguments());
+        let ran = limited::run(command, &place.path().join(ANSWER))?;
+        Ok(String::from_utf8_lossy(&ran.stdout).lines().filter_map(covered).collect())
+    }
+
+    fn command(&self, what: &str, seconds: u64, directory: &Path) -> Command {
+        let mut command = limited::command(&self.binary, seconds);
+        // The environment is part of a run; this one is the same everywhere.
+        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(directory).arg(what);
+        command
+    }
+
+    fn ask(&self, mut command: Command, case: &Case) -> Result<Ran> {
+        command.envs(&case.environment).args(["--stdin", case.stdin, "--"]);
+        command.arg(&case.executable).args(&case.arguments);
+        limited::run(command, &case.directory.join(ANSWER))
+    }
 }
 
-/// The statements of a slice from the failure, the nearest first: what a reader has without a technique. Nothing if
-/// there is nothing to ask about, as when output is missing.
-pub fn slice(tool: &Path, case: &Case, kind: &str, seconds: u64) -> Result<Vec<Place>> {
-    let asked = match case.fails {
-        Fails::Crash => "crash".to_owned(),
-        Fails::Hang => return Ok(Vec::new()),
-        Fails::Status => "exit".to_owned(),
-        Fails::Output => {
-            let differs = |index: &usize| case.wrong.stdout.get(*index) != case.right.stdout.get(*index);
-            match (0..case.wrong.stdout.len()).find(differs) {
-                Some(index) => format!("output:{index}"),
-                None => return Ok(Vec::new()),
-            }
-        }
-    };
-    let mut command = command(tool, "slice", case, seconds);
-    command.args(["--kind", kind, "--at", &asked]);
-    let (_, stdout) = answer(command, case)?;
-    let mut found: Vec<Sliced> =
-        finding(&stdout, "slice").map_or_else(Vec::new, |slice: Slice| slice.statements);
-    found.sort_by_key(|one| (one.distance, std::cmp::Reverse(one.last_time)));
-    Ok(found.into_iter().map(|one| one.place).collect())
+/// A line of `whydunit dump coverage`: a count, and `file:line in function`.
+fn covered(line: &str) -> Option<(Place, u64)> {
+    let (count, place) = line.trim_start().split_once("  ")?;
+    let place = place.split(" in ").next()?;
+    let (file, line) = place.rsplit_once(':')?;
+    Some((Place { file: without_directories(file), line: line.parse().ok()? }, count.parse().ok()?))
 }
 
 #[derive(Deserialize)]
@@ -141,33 +170,44 @@ struct Sliced {
     last_time: u64,
 }
 
-fn command(tool: &Path, what: &str, case: &Case, seconds: u64) -> Command {
-    let mut command = Command::new("timeout");
-    command.args(["-k", "1"]).arg(seconds.to_string()).arg(tool);
-    // The environment is part of a run; this one is the same everywhere.
-    command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(&case.directory);
-    command.args([what, "--format", "json", "--stdin", native::INPUT]);
-    command
-}
-
-/// The exit status, or none if the command had to be killed, and what it printed.
-fn answer(mut command: Command, case: &Case) -> Result<(Option<i32>, Vec<u8>)> {
-    let output = command
-        .args(["--", &format!("./{}", native::EXECUTABLE)])
-        .args(case.test.arguments())
-        .stdin(Stdio::null())
-        .output()
-        .context("timeout cannot be run")?;
-    Ok((output.status.code().filter(|code| *code != 124 && *code != 137), output.stdout))
+impl Slice {
+    fn by_distance(mut self) -> Vec<Place> {
+        self.statements.sort_by_key(|one| (one.distance, std::cmp::Reverse(one.last_time)));
+        self.statements.into_iter().map(|one| one.place).collect()
+    }
 }
 
 /// The finding of a kind in an answer.
-fn finding<T: DeserializeOwned>(answer: &[u8], kind: &str) -> Option<T> {
-    #[derive(Deserialize)]
+fn answer<T: DeserializeOwned>(ran: &Ran, kind: &str) -> Answer<T> {
+    #[derive(Default, Deserialize)]
     struct Envelope {
         findings: Vec<serde_json::Value>,
+        failure: Option<Failure>,
     }
-    let envelope: Envelope = serde_json::from_slice(answer).ok()?;
+    #[derive(Deserialize)]
+    struct Failure {
+        time: u64,
+    }
+    let envelope: Envelope = serde_json::from_slice(&ran.stdout).unwrap_or_default();
     let fits = |finding: &serde_json::Value| finding.get("kind").is_some_and(|name| name == kind);
-    serde_json::from_value(envelope.findings.into_iter().find(fits)?).ok()
+    let finding = envelope.findings.into_iter().find(fits);
+    Answer {
+        status: ran.status,
+        found: finding.and_then(|finding| serde_json::from_value(finding).ok()),
+        length: envelope.failure.map_or(0, |failure| failure.time),
+        milliseconds: u64::try_from(ran.time.as_millis()).unwrap_or(u64::MAX),
+        peak: ran.peak,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_coverage_is_read() {
+        let place = |file: &str, line| Place { file: file.to_owned(), line };
+        assert_eq!(covered("          41  /tmp/a/main.c:12 in add"), Some((place("main.c", 12), 41)));
+        assert_eq!(covered("whydunit: something"), None);
+    }
 }

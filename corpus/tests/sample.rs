@@ -1,34 +1,61 @@
 //! A few cases from mutation to rank, to notice when something in the chain breaks or the ranking drops.
 
-use corpus::cases::{self, Harvest};
-use corpus::table::Row;
-use corpus::{programs, tool};
+use corpus::question::{Inquiry, Question, Technique, With};
+use corpus::row::Row;
+use corpus::suites::{self, Draw, Harvest, Suite};
+use corpus::tool::{self, Tool};
+use corpus::{mutate, programs};
 
-fn harvest(program: &str, count: usize, seed: u64) -> (tempfile::TempDir, Harvest) {
+fn draw(suite: Suite, seed: u64) -> Draw {
+    Draw { suite, count: 0, seed, programs: Vec::new(), jobs: 1 }
+}
+
+fn harvest(program: &str, count: usize, draw: &Draw) -> (tempfile::TempDir, Harvest) {
     let place = tempfile::tempdir().expect("a temporary directory");
     let program = programs::load(program).expect("a program of the corpus");
-    let harvest = cases::harvest(&program, count, seed, place.path()).expect("cases");
+    let harvest = suites::harvest(&program, count, draw, place.path()).expect("cases");
     (place, harvest)
 }
 
 #[test]
-fn every_program_is_fit_for_mutation() {
-    for name in programs::names().unwrap() {
+fn every_program_has_tests_and_passes_them() {
+    let names = programs::names().unwrap();
+    assert!(names.len() >= 12, "{names:?}");
+    for name in names {
         let program = programs::load(&name).unwrap();
         assert!(program.tests.len() >= 40, "{name} has {} tests", program.tests.len());
-        let (_place, harvest) = harvest(&name, 1, 1);
-        assert_eq!(harvest.cases.len(), 1, "{name}");
+        let place = tempfile::tempdir().unwrap();
+        let workbench = corpus::workbench::Workbench::new(&program, place.path()).unwrap();
+        let verdicts = workbench.judge(place.path(), |_| true).unwrap();
+        assert!(
+            verdicts.iter().flatten().all(|judged| !judged.fails()),
+            "{name} is not the same in each run"
+        );
+    }
+}
+
+#[test]
+fn a_mutant_differs_from_its_program_where_it_says_so() {
+    let program = programs::load("crossing").unwrap();
+    let whole = program.source.whole();
+    for mutant in mutate::mutants(&program.source) {
+        let text = mutant.apply(&program.source);
+        let same = whole.bytes().zip(text.bytes()).take_while(|(old, new)| old == new).count();
+        let end = whole.bytes().rev().zip(text.bytes().rev()).take_while(|(old, new)| old == new).count();
+        assert!(same >= mutant.range.start && end >= whole.len() - mutant.range.end, "{mutant:?}");
+        assert_ne!(text, whole, "{mutant:?}");
+        assert_eq!(text.lines().count(), whole.lines().count(), "{mutant:?}");
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_cases_and_names_do_not_tell_them() {
-    let ((_first, one), (place, other)) = (harvest("crossing", 5, 9), harvest("crossing", 5, 9));
+    let draw = draw(Suite::Mutants, 9);
+    let ((_first, one), (place, other)) = (harvest("crossing", 5, &draw), harvest("crossing", 5, &draw));
     assert_eq!(one.cases.len(), 5);
     for (case, same) in one.cases.iter().zip(&other.cases) {
-        assert_eq!(case.mutant, same.mutant);
-        assert_eq!((case.test_number, case.fails), (same.test_number, same.fails));
-        assert_ne!(case.right, case.wrong);
+        assert_eq!((&case.name, &case.faults), (&same.name, &same.faults));
+        assert_eq!((case.failing, case.fails), (same.failing, same.fails));
         let name = same.directory.strip_prefix(place.path()).unwrap();
         assert!(name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()), "{name:?}");
     }
@@ -36,18 +63,18 @@ fn the_same_seed_gives_the_same_cases_and_names_do_not_tell_them() {
 
 #[test]
 fn half_of_a_few_faults_are_among_the_first_three_statements_that_are_read() {
-    let tool = tool::binary().unwrap();
-    let (_place, harvest) = harvest("crossing", 4, 1);
-    let rows: Vec<Row> = harvest
-        .cases
-        .into_iter()
-        .map(|case| {
-            let answer = tool::explain(&tool, &case, 60).unwrap();
-            assert!(matches!(answer.status, Some(0 | 1)), "status {:?}", answer.status);
-            assert!(answer.report.is_some(), "the answer cannot be read");
-            Row::new(case, &answer)
-        })
-        .collect();
-    let near = rows.iter().filter(|row| row.strict.is_some_and(|(rank, _)| rank <= 3)).count();
-    assert!(near >= 2, "only {near} of {} within three", rows.len());
+    let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
+    let (_place, harvest) = harvest("crossing", 4, &draw(Suite::Mutants, 1));
+    let mut near = 0;
+    for case in &harvest.cases {
+        let inquiry = Inquiry::new(&tool, case);
+        let question = Question { technique: Technique::Explain, with: With::Alone };
+        let answered = inquiry.ask(question).unwrap().expect("an answer");
+        assert!(matches!(answered.status, Some(0 | 1)), "status {:?}", answered.status);
+        assert!(answered.report.is_some(), "the answer cannot be read");
+        let row = Row::new(&inquiry, case, question, &answered).unwrap();
+        assert!(row.share.is_some_and(|share| (0.0..=1.0).contains(&share)), "{:?}", row.share);
+        near += usize::from(row.strict.is_some_and(|rank| rank <= 3));
+    }
+    assert!(near >= 2, "only {near} of {} within three", harvest.cases.len());
 }

@@ -20,8 +20,11 @@ use replay::{Bytes, Case, Channel, Code, Expectation, Flow, Recording, Stdin};
 
 use crate::place;
 
-/// Rounds and entries of ledger, whose last byte counts as wrong: nothing helps, so that all is tried.
-const LENGTHS: [(u32, u32); 3] = [(1, 100), (1, 200), (1, 400)];
+/// Programs whose last byte of output counts as wrong, so that nothing helps and all is tried; with arguments that make runs longer and
+/// longer. What ledger reads goes into sums that are looked at until the end, so that most trials have to be run to there. filter writes
+/// as it goes, so that a trial that does something else is soon known to be wrong.
+const LENGTHS: [(&str, [&[&str]; 3]); 2] =
+    [("ledger", [&["1", "100"], &["1", "200"], &["1", "400"]]), ("filter", [&["50"], &["100"], &["200"]])];
 
 /// Examples in which one condition repairs the run: the program, its arguments, its input, and what it should print.
 const EXAMPLES: [(&str, &[&str], Option<&str>); 6] = [
@@ -63,38 +66,42 @@ pub fn table(divisor: usize) -> Result<String> {
     }
     text.push_str(
         "\nSearches that fail, all decisions tried:\n\n\
-         | ledger, entries | instructions | predicates | two threads | one | ÷ two | trials a second | instructions a trial | without parking | instructions a trial |\n\
+         | program | instructions | predicates | two threads | one | ÷ two | trials a second | instructions a trial | without parking | instructions a trial |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
     );
-    let ledger = place::compile("ledger")?;
-    for &(rounds, entries) in if divisor > 1 { &LENGTHS[..1] } else { &LENGTHS[..] } {
-        let case = last_byte_wrong(&ledger, &[rounds.to_string(), entries.to_string()])?;
-        let two = search(&case, &options(Order::Prior, 2, true))?;
-        let one = search(&case, &options(Order::Prior, 1, true))?;
-        // Without parking each trial runs to its end: the time grows with the square of the length.
-        let unparked = (entries == LENGTHS[0].1).then(|| search(&case, &options(Order::Prior, 2, false)));
-        let unparked = unparked.transpose()?;
-        let each = |made: &Made| {
-            made.found.statistics.instructions as f64 / made.found.statistics.tried.max(1) as f64
-        };
-        let alone = unparked.map_or(("—".to_owned(), "—".to_owned()), |made| {
-            (format!("{:.1} s", made.time.as_secs_f64()), format!("{:.0}", each(&made)))
-        });
-        let _ = writeln!(
-            text,
-            "| {entries} | {} | {} | {:.1} s | {:.1} s | {:.2} | {:.0} | {:.0} | {} | {} |",
-            two.instructions,
-            two.found.statistics.candidates,
-            two.time.as_secs_f64(),
-            one.time.as_secs_f64(),
-            one.time.as_secs_f64() / two.time.as_secs_f64(),
-            two.found.statistics.tried as f64 / two.time.as_secs_f64(),
-            each(&two),
-            alone.0,
-            alone.1
-        );
+    for (name, lengths) in LENGTHS {
+        let program = place::compile(name)?;
+        for (number, arguments) in lengths.iter().enumerate().take(if divisor > 1 { 1 } else { 3 }) {
+            let case = last_byte_wrong(&program, arguments)?;
+            text.push_str(&row(&format!("{name} {}", arguments.join(" ")), &case, number == 0)?);
+        }
     }
     Ok(text)
+}
+
+/// A search that fails, in numbers.
+fn row(name: &str, case: &Case, is_shortest: bool) -> Result<String> {
+    let two = search(case, &options(Order::Prior, 2, true))?;
+    let one = search(case, &options(Order::Prior, 1, true))?;
+    // Without parking each trial runs to its end: the time can grow with the square of the length.
+    let unparked = is_shortest.then(|| search(case, &options(Order::Prior, 2, false))).transpose()?;
+    let each =
+        |made: &Made| made.found.statistics.instructions as f64 / made.found.statistics.tried.max(1) as f64;
+    let alone = unparked.map_or(("—".to_owned(), "—".to_owned()), |made| {
+        (format!("{:.1} s", made.time.as_secs_f64()), format!("{:.0}", each(&made)))
+    });
+    Ok(format!(
+        "| {name} | {} | {} | {:.1} s | {:.1} s | {:.2} | {:.0} | {:.0} | {} | {} |\n",
+        two.instructions,
+        two.found.statistics.candidates,
+        two.time.as_secs_f64(),
+        one.time.as_secs_f64(),
+        one.time.as_secs_f64() / two.time.as_secs_f64(),
+        two.found.statistics.tried as f64 / two.time.as_secs_f64(),
+        each(&two),
+        alone.0,
+        alone.1
+    ))
 }
 
 fn options(order: Order, threads: usize, parks: bool) -> Options {
@@ -156,9 +163,9 @@ fn example(name: &str, arguments: &[&str], input: Option<&str>) -> Result<Option
     Ok(Some(case))
 }
 
-fn last_byte_wrong(program: &Path, arguments: &[String]) -> Result<Case> {
+fn last_byte_wrong(program: &Path, arguments: &[&str]) -> Result<Case> {
     let mut case = Case::new(program);
-    case.argv.extend(arguments.iter().map(|argument| Bytes::from(argument.as_str())));
+    case.argv.extend(arguments.iter().map(|argument| Bytes::from(*argument)));
     let recording = Recording::make(case.load()?, case.end());
     let mut text = recording.last().kernel.output.contents(Stream::Stdout);
     let letter =

@@ -12,7 +12,7 @@ mod truth;
 
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tree_sitter::Node;
 
 pub use source::{Lines, Source};
@@ -22,7 +22,7 @@ use names::Names;
 use source::{ancestors, is_field, statement_of};
 
 /// What kind of mistake it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operator {
     Relational,
@@ -89,7 +89,7 @@ impl Operator {
 }
 
 /// What is wrong with the mutated program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Assignment,
@@ -131,13 +131,47 @@ pub struct Mutant {
 impl Mutant {
     /// The whole source with the mistake in it.
     pub fn apply(&self, source: &Source) -> String {
-        let before = source.slice(0..self.range.start);
-        let after = source.slice(self.range.end..source.whole().len());
-        format!("{before}{}{after}", self.replacement)
+        Mutant::apply_all(&[self], source)
+    }
+
+    /// The whole source with several mistakes in it, which do not overlap.
+    pub fn apply_all(mutants: &[&Mutant], source: &Source) -> String {
+        let mut text = source.whole().to_owned();
+        let mut sorted = mutants.to_vec();
+        sorted.sort_by_key(|mutant| std::cmp::Reverse(mutant.range.start));
+        for mutant in sorted {
+            text.replace_range(mutant.range.clone(), &mutant.replacement);
+        }
+        text
+    }
+
+    /// Unlike that of any other mutant of the source.
+    pub fn name(&self) -> String {
+        let replacement = self.replacement.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{} {}:{} {replacement}", self.operator.name(), self.range.start, self.range.end)
+    }
+
+    /// The mistake in a few words.
+    pub fn change(&self) -> String {
+        let tidy = |text: &str| {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let short: String = words.chars().take(40).collect();
+            let end = if short.len() < words.len() { "…" } else { "" };
+            format!("`{short}{end}`")
+        };
+        match self.replacement.trim() {
+            "" | ";" => format!("no {}", tidy(&self.original)),
+            replacement => format!("{} → {}", tidy(&self.original), tidy(replacement)),
+        }
+    }
+
+    /// Whether the source is valid C with the mistake in it. That takes a while, so it is asked of those that are drawn.
+    pub fn is_valid(&self, source: &Source) -> bool {
+        Source::parse(&self.apply(source)).is_some()
     }
 }
 
-/// All mutants of a source, by operator and then in the order of the source.
+/// All mutants of a source, by operator and then in the order of the source. Some may be no valid C: see [`Mutant::is_valid`].
 pub fn mutants(source: &Source) -> Vec<Mutant> {
     let mut workshop = Workshop { source, names: Names::new(source), made: Vec::new() };
     for node in source.nodes(source.root()) {
@@ -162,7 +196,7 @@ struct Workshop<'a> {
 }
 
 impl Workshop<'_> {
-    /// Replaces a node in a statement. What is not valid C then, or stands in no statement, is no mutant.
+    /// Replaces a node in a statement. What stands in no statement is no mutant.
     fn replace(&mut self, operator: Operator, node: Node<'_>, replacement: &str) {
         let Some(statement) = statement_of(node, self.source) else { return };
         let kind = kind_of(node, statement);
@@ -180,8 +214,7 @@ impl Workshop<'_> {
         };
         let mutant = Mutant { operator, kind, range, replacement, original, line, truth };
         // A macro that only sizes arrays is in no statement.
-        let is_somewhere = !mutant.truth.strict.is_empty();
-        if is_somewhere && Source::parse(&mutant.apply(self.source)).is_some() {
+        if !mutant.truth.strict.is_empty() {
             self.made.push(mutant);
         }
     }

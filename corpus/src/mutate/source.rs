@@ -39,6 +39,18 @@ impl Source {
         self.text.get(range).unwrap_or_default()
     }
 
+    /// Where the function begins that a place in the text is in.
+    pub fn function_around(&self, at: usize) -> Option<usize> {
+        let node = self.root().descendant_for_byte_range(at, at)?;
+        function_of(node).map(|function| function.start_byte())
+    }
+
+    /// The first lines of all statements.
+    pub fn statement_lines(&self) -> Lines {
+        let statements = self.nodes(self.root()).into_iter().filter(|node| is_statement(*node, self));
+        statements.map(|statement| statement.start_position().row + 1).collect()
+    }
+
     /// All nodes below one, itself included, in the order of the source.
     pub fn nodes<'a>(&'a self, from: Node<'a>) -> Vec<Node<'a>> {
         let mut found = Vec::new();

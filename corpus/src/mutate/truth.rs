@@ -5,7 +5,7 @@
 //! it should have kept from running or run before. *Lenient*: the same, or the nearest statement before or after, or a
 //! definition that should have been overwritten.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tree_sitter::Node;
 
 use super::source::{
@@ -14,7 +14,7 @@ use super::source::{
 };
 
 /// The lines that name a fault, by both rules.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truth {
     pub strict: Lines,
     pub lenient: Lines,

@@ -1,0 +1,105 @@
+//! Two measurements of the same cases: what got better or worse, and whether that may be chance.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::journal::Results;
+use crate::question::Question;
+use crate::row::Row;
+
+/// How the rank of one case changed, by the strict rule.
+struct Change<'a> {
+    row: &'a Row,
+    old: Option<usize>,
+    new: Option<usize>,
+}
+
+impl Change<'_> {
+    /// A miss is worse than any rank.
+    fn ranks(&self) -> (usize, usize) {
+        (self.old.unwrap_or(usize::MAX), self.new.unwrap_or(usize::MAX))
+    }
+}
+
+/// The comparison as text; cases that only one of the two has are counted and left out.
+pub fn compare(old: &Results, new: &Results) -> String {
+    let known: HashMap<(&str, Question), &Row> =
+        old.rows.iter().map(|row| ((row.case.as_str(), row.question), row)).collect();
+    let rows: Vec<&Row> = new.rows.iter().collect();
+    let mut text = String::new();
+    for question in crate::table::questions(&rows) {
+        let asked = new.rows.iter().filter(|row| row.question == question);
+        let changes: Vec<Change<'_>> = asked
+            .filter_map(|row| {
+                let before = known.get(&(row.case.as_str(), question))?;
+                Some(Change { row, old: before.strict, new: row.strict })
+            })
+            .collect();
+        let _ = writeln!(
+            text,
+            "{} ({}), {} cases in both:",
+            question.technique.name(),
+            question.with.name(),
+            changes.len()
+        );
+        write_one(&mut text, &changes);
+    }
+    let both = new.rows.iter().filter(|row| known.contains_key(&(row.case.as_str(), row.question))).count();
+    let (gone, added) = (old.rows.len().saturating_sub(both), new.rows.len() - both);
+    if gone + added > 0 {
+        let _ = writeln!(text, "{gone} answers are in the old file alone, {added} in the new one alone.");
+    }
+    text
+}
+
+fn write_one(text: &mut String, changes: &[Change<'_>]) {
+    let count = |is: &dyn Fn(&Change<'_>) -> bool| changes.iter().filter(|change| is(change)).count();
+    let better = count(&|change| change.ranks().1 < change.ranks().0);
+    let worse = count(&|change| change.ranks().1 > change.ranks().0);
+    let _ = writeln!(text, "  rank: {better} better, {worse} worse, p = {:.3}", sign_test(better, worse));
+    for (name, most) in [("first", 1), ("within five", 5)] {
+        let came = count(&|change| change.ranks().0 > most && change.ranks().1 <= most);
+        let went = count(&|change| change.ranks().0 <= most && change.ranks().1 > most);
+        let before = count(&|change| change.ranks().0 <= most);
+        let _ = writeln!(
+            text,
+            "  {name}: {before} before, {} now ({came} came, {went} went), p = {:.3}",
+            before + came - went,
+            sign_test(came, went)
+        );
+    }
+    let rank = |rank: Option<usize>| rank.map_or("miss".to_owned(), |rank| rank.to_string());
+    let mut changed: Vec<&Change<'_>> = changes.iter().filter(|change| change.old != change.new).collect();
+    changed.sort_by_key(|change| (change.ranks().1 < change.ranks().0, change.row.case.clone()));
+    for Change { row, old, new } in changed {
+        let _ = writeln!(text, "    {:>5} → {:<5} {}", rank(*old), rank(*new), row.case);
+    }
+}
+
+/// The probability that a fair coin falls so unequally, or more, one way or the other: the exact sign test of pairs, which for
+/// hits and misses is McNemar's.
+fn sign_test(one: usize, other: usize) -> f64 {
+    let (total, less) = (one + other, one.min(other));
+    let mut term = 0.5_f64.powi(i32::try_from(total).unwrap_or(i32::MAX));
+    let mut tail = 0.0;
+    for count in 0..=less {
+        tail += term;
+        term *= (total - count) as f64 / (count + 1) as f64;
+    }
+    (2.0 * tail).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sign_test_is_exact() {
+        let is = |value: f64, wanted: f64| assert!((value - wanted).abs() < 1e-9, "{value} {wanted}");
+        is(sign_test(0, 0), 1.0);
+        is(sign_test(5, 0), 0.0625);
+        is(sign_test(0, 5), 0.0625);
+        is(sign_test(8, 2), 0.109375);
+        is(sign_test(3, 3), 1.0);
+    }
+}

@@ -1,0 +1,138 @@
+//! A results file: a line that says what was measured, and a line for each answer. A measurement that was interrupted goes
+//! on where it was.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::question::Question;
+use crate::row::Row;
+use crate::suites::Suite;
+
+/// What was measured, and with what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    pub suite: Suite,
+    pub count: usize,
+    pub seed: u64,
+    pub programs: Vec<String>,
+    pub seconds: u64,
+    pub budget: u64,
+    /// A hash of the whydunit that was asked.
+    pub tool: String,
+}
+
+/// What became of the mutants that were drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drawn {
+    pub mutants: usize,
+    pub tried: usize,
+    pub cases: usize,
+    pub not_compiled: usize,
+    pub never_failing: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Entry {
+    Header(Header),
+    Drawn(Drawn),
+    Row(Box<Row>),
+}
+
+/// The content of a results file.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    pub header: Option<Header>,
+    pub drawn: Option<Drawn>,
+    /// By case and question.
+    pub rows: Vec<Row>,
+}
+
+impl Results {
+    pub fn read(path: &Path) -> Result<Results> {
+        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let mut results = Results::default();
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            match serde_json::from_str(line) {
+                Ok(Entry::Header(header)) => results.header = Some(header),
+                Ok(Entry::Drawn(drawn)) => results.drawn = Some(drawn),
+                Ok(Entry::Row(row)) => results.rows.push(*row),
+                // The last line of a measurement that was killed.
+                Err(_) if number + 1 == lines.len() && !text.ends_with('\n') => {}
+                Err(error) => {
+                    let place = format!("{}:{}", path.display(), number + 1);
+                    return Err(error).with_context(|| format!("{place} is no line of a results file"));
+                }
+            }
+        }
+        results.rows.sort_by(|a, b| (&a.case, a.question).cmp(&(&b.case, b.question)));
+        Ok(results)
+    }
+}
+
+/// A results file that is being written.
+pub struct Journal {
+    path: PathBuf,
+    file: Mutex<File>,
+    known: HashSet<(String, Question)>,
+}
+
+impl Journal {
+    /// Opens a file, or goes on with one that has the same header.
+    pub fn open(path: &Path, header: &Header) -> Result<Journal> {
+        let mut known = HashSet::new();
+        if path.exists() {
+            let results = Results::read(path)?;
+            ensure!(
+                results.header.as_ref() == Some(header),
+                "{} holds another measurement; name another file with --output, or remove it",
+                path.display()
+            );
+            known.extend(results.rows.iter().map(|row| (row.case.clone(), row.question)));
+            // Without a line that was cut off.
+            write_whole(path, &results)?;
+        } else {
+            write_whole(path, &Results { header: Some(header.clone()), ..Results::default() })?;
+        }
+        let file = OpenOptions::new().append(true).open(path);
+        let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
+        Ok(Journal { path: path.to_owned(), file: Mutex::new(file), known })
+    }
+
+    pub fn knows(&self, case: &str, question: Question) -> bool {
+        self.known.contains(&(case.to_owned(), question))
+    }
+
+    pub fn drawn(&self, drawn: Drawn) -> Result<()> {
+        self.append(&Entry::Drawn(drawn))
+    }
+
+    pub fn add(&self, row: Row) -> Result<()> {
+        self.append(&Entry::Row(Box::new(row)))
+    }
+
+    fn append(&self, entry: &Entry) -> Result<()> {
+        let line = serde_json::to_string(entry).context("a row cannot be written")? + "\n";
+        let mut file = self.file.lock().map_err(|_| anyhow::anyhow!("another worker panicked"))?;
+        file.write_all(line.as_bytes()).with_context(|| format!("{} cannot be written", self.path.display()))
+    }
+}
+
+fn write_whole(path: &Path, results: &Results) -> Result<()> {
+    let header = results.header.clone().map(Entry::Header);
+    let drawn = results.drawn.map(Entry::Drawn);
+    let rows = results.rows.iter().map(|row| Entry::Row(Box::new(row.clone())));
+    let mut text = String::new();
+    for entry in header.into_iter().chain(drawn).chain(rows) {
+        text += &serde_json::to_string(&entry).context("a row cannot be written")?;
+        text.push('\n');
+    }
+    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}

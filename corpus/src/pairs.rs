@@ -1,0 +1,94 @@
+//! Two mistakes at once: pairs of mutants with a test that each of them passes alone and both together fail.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::mutate::Mutant;
+use crate::suites::Harvest;
+use crate::workbench::{Judged, Verdict, Workbench};
+
+/// So many mutants are combined with each other, for each pair that is wanted.
+const SINGLES: usize = 12;
+/// So many combinations are tried, for each pair that is wanted.
+const COMBINATIONS: usize = 60;
+
+/// A mutant that compiles, and what the tests say of it.
+struct Single {
+    mutant: Mutant,
+    verdicts: Vec<Verdict>,
+}
+
+impl Single {
+    fn passes(&self, test: usize) -> bool {
+        self.verdicts.get(test).is_some_and(|verdict| matches!(verdict, Some(Judged { fails: None, .. })))
+    }
+}
+
+/// Looks for as many pairs among the mutants that were drawn, those of one function first: they meet more often.
+pub fn harvest(
+    workbench: &Workbench<'_>,
+    drawn: Vec<Mutant>,
+    count: usize,
+    place: &Path,
+    harvest: &mut Harvest,
+) -> Result<()> {
+    let singles = singles(workbench, drawn, count * SINGLES, &place.join("single"), harvest)?;
+    for (first, second) in combinations(&singles, workbench).into_iter().take(count * COMBINATIONS) {
+        if harvest.cases.len() == count {
+            break;
+        }
+        let directory = place.join(format!("{:03}", harvest.cases.len()));
+        let mutants = [&first.mutant, &second.mutant];
+        harvest.tried += 1;
+        if !workbench.compile(&mutants, &directory)? {
+            harvest.not_compiled += 1;
+            continue;
+        }
+        let verdicts = workbench.judge(&directory, |test| first.passes(test) && second.passes(test))?;
+        match verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(Judged::fails)) {
+            None => harvest.never_failing += 1,
+            Some(failing) => harvest.cases.push(workbench.case(&mutants, verdicts, failing, &directory)?),
+        }
+    }
+    Ok(())
+}
+
+fn singles(
+    workbench: &Workbench<'_>,
+    drawn: Vec<Mutant>,
+    count: usize,
+    directory: &Path,
+    harvest: &mut Harvest,
+) -> Result<Vec<Single>> {
+    let mut singles = Vec::new();
+    for mutant in drawn {
+        if singles.len() == count {
+            break;
+        }
+        if mutant.is_valid(&workbench.program.source) && workbench.compile(&[&mutant], directory)? {
+            let verdicts = workbench.judge(directory, |_| true)?;
+            singles.push(Single { mutant, verdicts });
+        } else {
+            harvest.not_compiled += 1;
+        }
+    }
+    Ok(singles)
+}
+
+/// All pairs that do not overlap, those within a function first.
+fn combinations<'a>(singles: &'a [Single], workbench: &Workbench<'_>) -> Vec<(&'a Single, &'a Single)> {
+    let mut pairs = Vec::new();
+    for (number, second) in singles.iter().enumerate() {
+        pairs.extend(singles.iter().take(number).map(|first| (first, second)));
+    }
+    let source = &workbench.program.source;
+    pairs.retain(|(first, second)| {
+        let (a, b) = (&first.mutant, &second.mutant);
+        let is_apart = a.range.end <= b.range.start || b.range.end <= a.range.start;
+        is_apart && a.line != b.line
+    });
+    let function = |single: &Single| source.function_around(single.mutant.range.start);
+    pairs.sort_by_key(|(first, second)| function(first) != function(second));
+    pairs
+}

@@ -1,0 +1,217 @@
+//! What is asked about each case: a technique, and what it is given beside the failing run.
+
+use std::cell::OnceCell;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::cases::{Case, Tested};
+use crate::measure::Order;
+use crate::programs::Test;
+use crate::random::Random;
+use crate::report::{Part, Report};
+use crate::spectrum::{Formula, Spectrum};
+use crate::tool::{Answer, Help, Place, Tool};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Technique {
+    /// The report of `whydunit explain`, as it is read
+    Explain,
+    /// The statements of the full slice, the nearest first
+    FullSlice,
+    /// The statements of the relevant slice, the nearest first
+    RelevantSlice,
+    /// The statements that the failing run executed, in any order
+    Random,
+    Ochiai,
+    Tarantula,
+    Dstar,
+}
+
+/// What is there beside the failing run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum With {
+    Alone,
+    Passing,
+    Reference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Question {
+    pub technique: Technique,
+    pub with: With,
+}
+
+/// What was answered.
+#[derive(Default)]
+pub struct Answered {
+    pub order: Order,
+    /// The part of the report that each statement stands in.
+    pub parts: Vec<(Place, Part)>,
+    pub report: Option<Report>,
+    pub status: Option<i32>,
+    pub length: u64,
+    pub milliseconds: u64,
+    pub peak: u64,
+}
+
+impl Technique {
+    pub fn name(self) -> &'static str {
+        match self {
+            Technique::Explain => "explain",
+            Technique::FullSlice => "full slice",
+            Technique::RelevantSlice => "relevant slice",
+            Technique::Random => "random order",
+            Technique::Ochiai => "Ochiai",
+            Technique::Tarantula => "Tarantula",
+            Technique::Dstar => "DStar",
+        }
+    }
+}
+
+impl With {
+    pub fn name(self) -> &'static str {
+        match self {
+            With::Alone => "alone",
+            With::Passing => "passing",
+            With::Reference => "reference",
+        }
+    }
+}
+
+impl Question {
+    /// The questions that make sense: slices and random orders know one run alone, spectra need tests that pass.
+    pub fn all(techniques: &[Technique], with: &[With]) -> Vec<Question> {
+        let mut questions = Vec::new();
+        for technique in techniques {
+            let fits = |with: &&With| match technique {
+                Technique::Explain => true,
+                Technique::FullSlice | Technique::RelevantSlice | Technique::Random => **with == With::Alone,
+                Technique::Ochiai | Technique::Tarantula | Technique::Dstar => **with == With::Passing,
+            };
+            questions
+                .extend(with.iter().filter(fits).map(|with| Question { technique: *technique, with: *with }));
+        }
+        questions
+    }
+}
+
+/// A case that is asked about; what several questions need is found once.
+pub struct Inquiry<'a> {
+    tool: &'a Tool,
+    case: &'a Case,
+    spectrum: OnceCell<Spectrum>,
+    executed: OnceCell<Vec<(Place, u64)>>,
+}
+
+impl<'a> Inquiry<'a> {
+    pub fn new(tool: &'a Tool, case: &'a Case) -> Inquiry<'a> {
+        Inquiry { tool, case, spectrum: OnceCell::new(), executed: OnceCell::new() }
+    }
+
+    /// The answer; `None` if the case lacks what the question wants to give.
+    pub fn ask(&self, question: Question) -> Result<Option<Answered>> {
+        let answered = match question.technique {
+            Technique::Explain => return self.explain(question.with),
+            Technique::FullSlice => sliced(self.tool.slice(self.case, "full")?),
+            Technique::RelevantSlice => sliced(self.tool.slice(self.case, "relevant")?),
+            Technique::Random => {
+                let mut places: Vec<Place> =
+                    self.executed()?.iter().map(|(place, _)| place.clone()).collect();
+                Random::new(0, &self.case.name).shuffle(&mut places);
+                Answered { order: Order::of(places), ..Answered::default() }
+            }
+            Technique::Ochiai => self.suspect(Formula::Ochiai)?,
+            Technique::Tarantula => self.suspect(Formula::Tarantula)?,
+            Technique::Dstar => self.suspect(Formula::Dstar)?,
+        };
+        Ok(Some(answered))
+    }
+
+    fn explain(&self, with: With) -> Result<Option<Answered>> {
+        let help = match with {
+            With::Alone => Some(Help::None),
+            With::Passing => self.passing().map(Help::Passing),
+            With::Reference => self.case.reference.as_deref().map(Help::Reference),
+        };
+        let Some(help) = help else { return Ok(None) };
+        let Answer { status, found, length, milliseconds, peak } = self.tool.explain(self.case, help)?;
+        let parts = found.as_ref().map(Report::reading_order).unwrap_or_default();
+        let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
+        Ok(Some(Answered { order, parts, report: found, status, length, milliseconds, peak }))
+    }
+
+    /// The passing test with the same command line whose input is the most alike.
+    fn passing(&self) -> Option<&Test> {
+        let failing = &self.case.tests.get(self.case.failing)?.test;
+        let is_like = |tested: &&Tested| {
+            tested.passes == Some(true)
+                && tested.test.files == failing.files
+                && tested.test.arguments().eq(failing.arguments())
+                && tested.test.stdin != failing.stdin
+        };
+        let passing = self.case.tests.iter().filter(is_like).map(|tested| &tested.test);
+        passing.min_by_key(|test| unlike(&test.stdin, &failing.stdin))
+    }
+
+    fn suspect(&self, formula: Formula) -> Result<Answered> {
+        let spectrum = match self.spectrum.get() {
+            Some(known) => known,
+            None => {
+                let found = Spectrum::of(self.tool, self.case)?;
+                self.spectrum.get_or_init(|| found)
+            }
+        };
+        Ok(Answered { order: spectrum.order(formula), ..Answered::default() })
+    }
+
+    /// How often the failing run executed each statement.
+    pub fn executed(&self) -> Result<&[(Place, u64)]> {
+        if let Some(known) = self.executed.get() {
+            return Ok(known);
+        }
+        let found = match self.case.tests.get(self.case.failing) {
+            Some(tested) => self.tool.coverage(self.case, &tested.test)?,
+            None => Vec::new(),
+        };
+        Ok(self.executed.get_or_init(|| found))
+    }
+}
+
+fn sliced(answer: Answer<Vec<Place>>) -> Answered {
+    let Answer { status, found, length, milliseconds, peak } = answer;
+    let order = Order::of(found.unwrap_or_default());
+    Answered { order, status, length, milliseconds, peak, ..Answered::default() }
+}
+
+/// How many bytes are neither in a common beginning nor in a common end.
+fn unlike(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let most = a.len().min(b.len());
+    let beginning = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let end = a.iter().rev().zip(b.iter().rev()).take(most - beginning).take_while(|(x, y)| x == y).count();
+    a.len().max(b.len()) - beginning - end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_in_the_middle_alone_is_most_alike() {
+        assert_eq!(unlike("abc", "abc"), 0);
+        assert_eq!(unlike("abcd", "abxd"), 1);
+        assert_eq!(unlike("aaa", "aa"), 1);
+        assert_eq!(unlike("", "xy"), 2);
+    }
+
+    #[test]
+    fn each_technique_is_asked_with_what_it_can_use() {
+        let all = Question::all(Technique::value_variants(), With::value_variants());
+        assert_eq!(all.len(), 3 + 3 + 3);
+        assert!(all.contains(&Question { technique: Technique::Ochiai, with: With::Passing }));
+    }
+}

@@ -1,0 +1,152 @@
+//! A program with its tests and with what is right: what judges its mutants.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cases::{Case, Fails, Fault, Tested};
+use crate::mutate::Mutant;
+use crate::native::{self, Ending, Outcome};
+use crate::programs::Program;
+
+/// A mutant that hangs more often is not run with the rest of the tests: each takes seconds.
+const MOST_HANGS: usize = 2;
+
+pub struct Workbench<'a> {
+    pub program: &'a Program,
+    right: Vec<Outcome>,
+    /// Where the program without a mistake is.
+    reference: PathBuf,
+}
+
+/// What a test says of a mutant; `None` if it was not asked.
+pub type Verdict = Option<Judged>;
+
+/// What a mutant did in a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    pub outcome: Outcome,
+    /// `None` if it passes.
+    pub fails: Option<Fails>,
+}
+
+impl Judged {
+    fn new(right: &Outcome, outcome: Outcome) -> Judged {
+        let fails = match outcome.ending {
+            Ending::Killed(_) => Some(Fails::Crash),
+            Ending::Hung => Some(Fails::Hang),
+            Ending::Exited(_) if outcome.stdout != right.stdout => Some(Fails::Output),
+            Ending::Exited(_) if outcome.ending != right.ending => Some(Fails::Status),
+            Ending::Exited(_) => None,
+        };
+        Judged { outcome, fails }
+    }
+
+    pub fn fails(&self) -> bool {
+        self.fails.is_some()
+    }
+}
+
+impl<'a> Workbench<'a> {
+    /// Compiles the program without a mistake in a directory, and finds out what is right.
+    pub fn new(program: &'a Program, directory: &Path) -> Result<Workbench<'a>> {
+        ensure!(native::compile(program.source.whole(), directory)?, "gcc refuses {}.c", program.name);
+        let right: Vec<Outcome> =
+            program.tests.iter().map(|test| native::run(directory, test)).collect::<Result<_>>()?;
+        for (number, outcome) in right.iter().enumerate() {
+            let is_fine = matches!(outcome.ending, Ending::Exited(_));
+            ensure!(is_fine, "test {number} of {} ends with {:?}", program.name, outcome.ending);
+        }
+        Ok(Workbench { program, right, reference: directory.join(native::EXECUTABLE) })
+    }
+
+    /// Compiles the program with mistakes in it; false if that is no valid program.
+    pub fn compile(&self, mutants: &[&Mutant], directory: &Path) -> Result<bool> {
+        native::compile(&Mutant::apply_all(mutants, &self.program.source), directory)
+    }
+
+    /// What the tests say of what was compiled in a directory, as far as `is_asked` wants to know.
+    pub fn judge(&self, directory: &Path, is_asked: impl Fn(usize) -> bool) -> Result<Vec<Verdict>> {
+        let mut hangs = 0;
+        let mut verdicts = Vec::with_capacity(self.right.len());
+        for (number, (test, right)) in self.program.tests.iter().zip(&self.right).enumerate() {
+            if !is_asked(number) || hangs > MOST_HANGS {
+                verdicts.push(None);
+                continue;
+            }
+            let judged = Judged::new(right, native::run(directory, test)?);
+            hangs += usize::from(judged.fails == Some(Fails::Hang));
+            verdicts.push(Some(judged));
+        }
+        Ok(verdicts)
+    }
+
+    /// The case of mistakes that were compiled in a directory and fail in a test.
+    pub fn case(
+        &self,
+        mutants: &[&Mutant],
+        verdicts: Vec<Verdict>,
+        failing: usize,
+        directory: &Path,
+    ) -> Result<Case> {
+        let judged = verdicts.get(failing).cloned().flatten().context("there is no such test")?;
+        let test = self.program.tests.get(failing).context("there is no such test")?;
+        let right = self.right.get(failing).context("there is no such test")?;
+        native::lay_out(test, directory)?;
+        fs::write(directory.join(native::EXPECTED), &right.stdout)
+            .context("what is expected cannot be written")?;
+        let tested = self.program.tests.iter().zip(verdicts).map(|(test, verdict)| Tested {
+            test: test.clone(),
+            passes: verdict.map(|judged| judged.fails.is_none()),
+        });
+        let names: Vec<String> = mutants.iter().map(|mutant| mutant.name()).collect();
+        Ok(Case {
+            name: format!("{} {}", self.program.name, names.join(" + ")),
+            program: self.program.name.clone(),
+            faults: mutants.iter().map(|mutant| Fault::of(mutant)).collect(),
+            fails: judged.fails.context("the test passes")?,
+            executable: Path::new(".").join(native::EXECUTABLE),
+            arguments: test.arguments().map(OsString::from).collect(),
+            environment: BTreeMap::new(),
+            stdin: native::INPUT,
+            expectations: expectations(right, &judged),
+            criterion: criterion(right, &judged),
+            reference: Some(self.reference.clone()),
+            tests: Arc::new(tested.collect()),
+            failing,
+            statements: Some(self.program.source.statement_lines().len()),
+            directory: directory.to_owned(),
+        })
+    }
+}
+
+/// Says what is right, as the user of a failing run would.
+fn expectations(right: &Outcome, judged: &Judged) -> Vec<OsString> {
+    if !matches!(judged.fails, Some(Fails::Output | Fails::Status)) {
+        return Vec::new();
+    }
+    let stdout = format!("--expect-stdout=@{}", native::EXPECTED).into();
+    let exit = match right.ending {
+        Ending::Exited(status) if right.ending != judged.outcome.ending => Some(status),
+        _ => None,
+    };
+    [stdout].into_iter().chain(exit.map(|status| format!("--expect-exit={status}").into())).collect()
+}
+
+/// What a slice of the failure begins with: the crash, the exit status or the first wrong byte. What is missing has no slice.
+fn criterion(right: &Outcome, judged: &Judged) -> Option<String> {
+    let (right, wrong) = (&right.stdout, &judged.outcome.stdout);
+    match judged.fails? {
+        Fails::Crash => Some("crash".to_owned()),
+        Fails::Hang => None,
+        Fails::Status => Some("exit".to_owned()),
+        Fails::Output => {
+            let first = (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index));
+            first.map(|index| format!("output:{index}"))
+        }
+    }
+}
