@@ -37,3 +37,4 @@ pub use memory::{
 pub use observer::{Observer, Unwatched};
 pub use prefetch::prefetch;
 pub use trace::{Executed, Pass, Plan, Trace, Words};
+pub use values::binary;

@@ -3,7 +3,7 @@
 use lift::{Binary, Reg, Size};
 
 use super::expression::{Expr, ExprId, Place};
-use super::trace::Trace;
+use super::trace::{Trace, ZeroTest};
 
 /// Compilers need a handful of steps from a setcc to its use.
 const DEEPEST: u32 = 24;
@@ -142,9 +142,9 @@ impl Trace {
 
     /// The outcome itself, or those outcomes that it merely asks about: `test al, al` after a setcc.
     fn followed(&self, bit: usize, depth: u32) -> Boolean {
-        let asked = self.bits.get(bit).and_then(|bit| bit.of).and_then(|(id, nonzero)| {
-            let asked = self.boolean_within(id, depth)?;
-            let inner = if nonzero { asked } else { asked.negated() };
+        let asked = self.bits.get(bit).and_then(|bit| bit.of).and_then(|test| {
+            let asked = self.boolean_within(test.value, depth)?;
+            let inner = if test.nonzero { asked } else { asked.negated() };
             inner.is_of_bits().then_some(inner)
         });
         asked.unwrap_or(Boolean::Bit { bit, inverted: false })
@@ -170,8 +170,8 @@ impl Trace {
             Expr::Bit(bit) => self.bits.get(bit)?,
             _ => return None,
         };
-        let (of, nonzero) = test.of?;
-        match self.boolean(of)? {
+        let ZeroTest { value, nonzero, .. } = test.of?;
+        match self.boolean(value)? {
             Boolean::Copy { place, inverted } => Some((place, nonzero != inverted)),
             _ => None,
         }

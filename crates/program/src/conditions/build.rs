@@ -77,15 +77,10 @@ impl<'a> Builder<'a> {
     fn with_inner_bits(&mut self, deciders: Vec<Decider>) -> Vec<Decider> {
         let mut all = Vec::with_capacity(deciders.len());
         for decider in deciders {
-            let Some(trace) = self.flow.traces.get(decider.block) else { continue };
             if let Some(bit) = decider.bit {
                 self.used.insert((decider.block, bit));
             } else {
-                if let Some(Expr::Bit(bit)) = trace.branch.map(|id| trace.values.get(id)) {
-                    self.used.insert((decider.block, *bit));
-                }
-                let bits = trace.branch_boolean().map(|boolean| boolean.bits()).unwrap_or_default();
-                self.used.extend(bits.iter().map(|bit| (decider.block, *bit)));
+                let bits = self.use_branch(decider.block);
                 if bits.len() > 1 {
                     all.extend(bits.into_iter().map(|bit| Decider { block: decider.block, bit: Some(bit) }));
                 }
@@ -93,6 +88,17 @@ impl<'a> Builder<'a> {
             all.push(decider);
         }
         all
+    }
+
+    /// Marks the outcomes that a block's branch decides by as used, and says which they are.
+    pub fn use_branch(&mut self, block: usize) -> Vec<usize> {
+        let Some(trace) = self.flow.traces.get(block) else { return Vec::new() };
+        if let Some(Expr::Bit(bit)) = trace.branch.map(|id| trace.values.get(id)) {
+            self.used.insert((block, *bit));
+        }
+        let bits = trace.branch_boolean().map(|boolean| boolean.bits()).unwrap_or_default();
+        self.used.extend(bits.iter().map(|bit| (block, *bit)));
+        bits
     }
 
     fn address(&self, decider: &Decider) -> u64 {

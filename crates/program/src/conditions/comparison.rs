@@ -4,6 +4,8 @@ use std::fmt;
 
 use lift::{Binary, Condition, Reg, Size};
 
+use super::expression::Place;
+
 /// `left relation right`, which holds when the machine's condition does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
@@ -91,6 +93,22 @@ impl Operand {
             }
             (Operand::Other, _) => false,
             _ => self == other,
+        }
+    }
+}
+
+impl Operand {
+    /// The register, or the slot of the frame, that holds it.
+    pub(super) fn place(&self) -> Option<Place> {
+        match self {
+            Operand::Register(reg) => Some(Place::Register(*reg)),
+            Operand::Memory(memory) => match (&memory.base, &memory.index, memory.segment) {
+                (Some(Operand::Register(base)), None, None) => {
+                    Some(Place::Slot((*base, memory.displacement)))
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 }
@@ -187,6 +205,16 @@ impl Comparison {
             other => other,
         };
         Comparison::of_difference(condition, size, result, Operand::Constant(0))
+    }
+
+    /// What a condition says of a carry that is 0 or 1.
+    pub(super) fn of_carry(condition: Condition, size: Size, carry: Operand) -> Option<Comparison> {
+        let condition = match condition {
+            Condition::Below => Condition::NotEqual,
+            Condition::AboveOrEqual => Condition::Equal,
+            _ => return None,
+        };
+        Comparison::of_difference(condition, size, carry, Operand::Constant(0))
     }
 
     /// What a condition says of the flags of comis and ucomis.

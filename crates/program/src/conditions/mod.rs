@@ -11,13 +11,15 @@
 //!   and, within it, `if (b)` stay apart although their code is that of `if (a && b)`. Without the text,
 //!   an expression is a line; then two such `if`s on one line are one condition, which decides the
 //!   same. Without lines only the two branches of one comparison of floats are joined.
-//! - `switches` finds switch statements first: jump tables, chains and trees of comparisons of one number.
+//! - `switches` finds switch statements first: jump tables, chains and trees of comparisons of one number, and words of
+//!   bits that it is looked up in (`bit_tests`).
 //! - `build` makes [`Condition`]s of the groups, with the exit of the true side where the text tells which one
 //!   it is, and of setcc and cmovcc that are part of no group.
 //!
 //! What is not recognised stays apart: a group has fewer members then, and its exits are those that its own
 //! branches have.
 
+mod bit_tests;
 mod boolean;
 mod build;
 mod comparison;

@@ -122,6 +122,11 @@ impl NumberSet {
         self.ranges = joined;
     }
 
+    /// One by one, from the least.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ranges.iter().flat_map(|&(low, high)| low..=high)
+    }
+
     /// How many numbers there are.
     pub fn count(&self) -> u128 {
         self.ranges.iter().map(|(low, high)| u128::from(high - low) + 1).sum()

@@ -10,10 +10,10 @@ use lift::Size;
 
 use crate::cfg::{JumpTable, Terminator};
 
+use super::bit_tests::Number;
 use super::build::Builder;
 use super::comparison::Operand;
 use super::condition::{Case, Condition, ConditionKind, Member, MemberKind, Step};
-use super::expression::Place;
 use super::flow::Flow;
 use super::numbers::NumberSet;
 
@@ -41,9 +41,7 @@ pub(super) fn find(builder: &mut Builder<'_>) -> (Vec<Condition>, Vec<bool>) {
         }
         for block in &tree.blocks {
             taken[*block] = true;
-            let bits = builder.flow.traces.get(*block).map_or(0, |trace| trace.bits.len());
-            // The comparison is the last one before the branch.
-            builder.used.extend(bits.checked_sub(1).map(|last| (*block, last)));
+            builder.use_branch(*block);
         }
         found.extend(tree.condition(builder));
     }
@@ -102,18 +100,15 @@ impl Tree {
                 tree.table(builder, at, &reach);
                 continue;
             }
-            let compared = builder.against_constant(at).filter(|_| alone && free);
-            let compared = compared.filter(|(found, _, found_size, _)| {
-                let same = operand.as_ref().is_some_and(|operand| operand.same_place(found));
-                let fits = is_root || same || is_copy(builder, root, found);
-                *found_size == size && fits && (continued || (in_switch && is_pure(builder, at)))
+            let belongs = alone && free && (continued || (in_switch && is_pure(builder, at)));
+            let holds = operand.as_ref().filter(|_| belongs && flow.is_branch(at)).and_then(|operand| {
+                let number = Number { flow, head: root, operand, size };
+                compared(builder, &number, at).or_else(|| number.taken(at, &reach))
             });
-            let Some((_, offset, _, comparison)) = compared else {
+            let Some(holds) = holds else {
                 tree.leave(at, reach);
                 continue;
             };
-            let Operand::Constant(constant) = comparison.right else { continue };
-            let holds = NumberSet::related(comparison.relation, comparison.numbers, constant, offset, size)?;
             let [taken_side, other_side] = flow.successors(at)[..] else { return None };
             seen.insert(at);
             tree.blocks.push(at);
@@ -211,6 +206,17 @@ impl Tree {
     }
 }
 
+/// The numbers for which a block's branch is taken, if it compares the number of the switch with a constant.
+fn compared(builder: &Builder<'_>, number: &Number<'_>, at: usize) -> Option<NumberSet> {
+    let (found, offset, size, comparison) = builder.against_constant(at)?;
+    let same = at == number.head || number.operand.same_place(&found);
+    if size != number.size || !(same || is_copy(builder, number.head, &found)) {
+        return None;
+    }
+    let Operand::Constant(constant) = comparison.right else { return None };
+    NumberSet::related(comparison.relation, comparison.numbers, constant, offset, size)
+}
+
 fn is_switch(builder: &Builder<'_>, at: usize) -> bool {
     let units = builder.flow.units;
     let text = builder.flow.origin(at).and_then(|origin| units.text_of(origin));
@@ -219,14 +225,7 @@ fn is_switch(builder: &Builder<'_>, at: usize) -> bool {
 
 /// Whether a place holds a copy of the number that the root compares: compilers put one on the stack.
 fn is_copy(builder: &Builder<'_>, root: usize, found: &Operand) -> bool {
-    let place = match found {
-        Operand::Register(reg) => Place::Register(*reg),
-        Operand::Memory(memory) => match (&memory.base, &memory.index, memory.segment) {
-            (Some(Operand::Register(base)), None, None) => Place::Slot((*base, memory.displacement)),
-            _ => return false,
-        },
-        _ => return false,
-    };
+    let Some(place) = found.place() else { return false };
     let Some(trace) = builder.flow.traces.get(root) else { return false };
     let Some((number, _, size, _)) = builder.against_constant(root) else { return false };
     trace.values.at_end(place).is_some_and(|copy| trace.operand(copy, size).same_place(&number))

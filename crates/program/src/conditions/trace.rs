@@ -13,8 +13,16 @@ pub(super) struct Bit {
     pub address: u64,
     pub kind: MemberKind,
     pub comparison: Option<Comparison>,
-    /// The bit says only whether this is not zero (true) or is zero (false).
-    pub of: Option<(ExprId, bool)>,
+    pub of: Option<ZeroTest>,
+}
+
+/// A decision that says only whether the low bytes of something are zero.
+#[derive(Clone, Copy)]
+pub(super) struct ZeroTest {
+    pub value: ExprId,
+    pub size: Size,
+    /// It holds when they are not.
+    pub nonzero: bool,
 }
 
 /// What the flags were set by, with operands that outlive the block.
@@ -22,6 +30,8 @@ pub(super) struct Bit {
 pub(super) enum FlagSource {
     Difference(Size, Operand, Operand),
     Result(Size, Operand),
+    /// The carry alone, which is this.
+    Carry(Size, Operand),
     Floats(Size, Operand, Operand),
 }
 
@@ -30,6 +40,7 @@ impl FlagSource {
         match self {
             FlagSource::Difference(size, a, b) => Comparison::of_difference(condition, size, a, b),
             FlagSource::Result(size, result) => Comparison::of_result(condition, size, result),
+            FlagSource::Carry(size, carry) => Comparison::of_carry(condition, size, carry),
             FlagSource::Floats(size, a, b) => Comparison::of_floats(condition, size, a, b),
         }
     }
@@ -324,15 +335,19 @@ impl Tracer {
     }
 
     /// The value that a condition asks of whether it is zero.
-    fn zero_test(&self, condition: Condition) -> Option<(ExprId, bool)> {
-        let Flags::Set { kind, a, b, .. } = self.flags else { return None };
+    fn zero_test(&self, condition: Condition) -> Option<ZeroTest> {
+        let Flags::Set { kind, size, a: value, b } = self.flags else { return None };
         let zero = *self.trace.values.get(b) == Expr::Constant(0);
         let tested = kind == FlagKind::Logic || (kind == FlagKind::Sub && zero);
-        match condition {
-            Condition::NotEqual if tested => Some((a, true)),
-            Condition::Equal if tested => Some((a, false)),
-            _ => None,
-        }
+        let carried = kind == FlagKind::SetCarry;
+        let nonzero = match condition {
+            Condition::NotEqual if tested => true,
+            Condition::Equal if tested => false,
+            Condition::Below if carried => true,
+            Condition::AboveOrEqual if carried => false,
+            _ => return None,
+        };
+        Some(ZeroTest { value, size, nonzero })
     }
 
     /// The flags with operands that outlive the block.
@@ -348,6 +363,7 @@ impl Tracer {
             Flags::Set { kind, size, a, b } => match kind {
                 FlagKind::Sub => Some(FlagSource::Difference(size, operand(a, size), operand(b, size))),
                 FlagKind::Logic => Some(FlagSource::Result(size, operand(a, size))),
+                FlagKind::SetCarry => Some(FlagSource::Carry(size, operand(a, size))),
                 _ => None,
             },
         }

@@ -173,6 +173,34 @@ fn switch_statements_have_their_cases() {
     }
 }
 
+/// Compilers look such cases up in a word of bits: gcc always, clang when it optimises.
+#[test]
+fn cases_that_are_scattered_within_a_word_are_told_one_by_one() {
+    let one = "case 97: case 98: case 105: case 111: case 117: say(1); break; default: say(2);";
+    let two = "case 1: case 4: case 9: case 16: case 25: say(1); break; case 2: case 3: case 5: case 7: case 11: \
+        case 13: ask(2); break; default: say(3);";
+    let expected = [(one, vec!["97..98 105 111 117"]), (two, vec!["1 4 9 16 25", "2..3 5 7 11 13"])];
+    let [say, ask] = ["say", "ask"].map(|name| {
+        format!(
+            "__attribute__((noinline)) void {name}(int n) {{ __asm__ volatile (\"# {name}\" :: \"r\"(n)); }}"
+        )
+    });
+    for (statements, mut expected) in expected {
+        expected.push("default");
+        for kind in ["int", "unsigned char", "long"] {
+            let body = format!("{say} {ask} void t({kind} a) {{ switch (a) {{ {statements} }} }}");
+            for level in ["-O0", "-O1"] {
+                conditions("scattered", &body, &[level], |compiler, program, found, text| {
+                    // Where optimised code sets up its calls does not matter.
+                    let cases: Vec<String> =
+                        cases(program, found, &text).into_iter().map(|(values, _)| values).collect();
+                    assert_eq!(cases, expected, "{compiler} {level} {kind}\n{text}");
+                });
+            }
+        }
+    }
+}
+
 #[test]
 fn a_chain_of_comparisons_in_an_if_is_no_switch() {
     let body = "void t(int a) { if (a == 1 || a == 7 || a == 9 || a == 12) yes(1); else no(1); }";
