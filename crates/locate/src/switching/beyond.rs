@@ -2,7 +2,6 @@
 //! and pairs of decisions. All of it is bounded, and what was left out is counted.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use linux::Process;
 use machine::Intervention;
@@ -89,7 +88,7 @@ impl Search<'_, '_> {
     /// Makes all decisions of a condition go another way.
     fn whole_conditions(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
         let mut chosen: Vec<(usize, Always, Vec<Intervention>)> = Vec::new();
-        for place in nearest_of_each(found) {
+        for place in last_of_each(found) {
             let Some(instance) = found.instances.list.get(place) else { continue };
             let Some(known) = found.instances.known(instance) else { continue };
             if known.is_switch() || known.count < 2 {
@@ -217,13 +216,17 @@ fn distance(found: &Found, place: usize) -> u32 {
     found.distances.get(&place).copied().unwrap_or(u32::MAX)
 }
 
-/// Of each condition the decision that the failure depends on most nearly, or else the last.
-fn nearest_of_each(found: &Found) -> Vec<usize> {
-    let mut told = BTreeSet::new();
-    let mut places = nearest_first(found);
-    places.retain(|place| {
-        found.instances.list.get(*place).is_some_and(|instance| told.insert(instance.condition))
-    });
+/// The last decision of each condition.
+fn last_of_each(found: &Found) -> Vec<usize> {
+    let Instances { list, conditions, .. } = &found.instances;
+    let mut last: Vec<Option<usize>> = vec![None; conditions.len()];
+    for (place, instance) in list.iter().enumerate() {
+        if let Some(known) = last.get_mut(instance.condition as usize) {
+            *known = Some(place);
+        }
+    }
+    let mut places: Vec<usize> = last.into_iter().flatten().collect();
+    places.sort_by_key(|place| (distance(found, *place), Reverse(*place)));
     places
 }
 
