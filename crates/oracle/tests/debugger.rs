@@ -8,16 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use oracle::debugger::{self, Case, Difference, Failure, Instants, Report};
+use oracle::debugger::{self, Case, Failure, Instants, Report};
 
 /// With how many seeds a program is sampled in the long mode.
 const LONG_SEEDS: usize = 10;
 
 /// Seeds with which gdb may fall over; the next one is taken instead.
 const SPARE_SEEDS: u64 = 3;
-
-/// Of so many variables one may be told differently where it is the standard library's.
-const LIBRARY_SHARE: usize = 100;
 
 /// In each program, with each seed.
 const SAMPLES: usize = 16;
@@ -419,12 +416,5 @@ fn a_debug_build_of_rust_is_seen_as_by_gdb() {
     let program = scratch.0.join("program");
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     run(Command::new(rustc).args(["--edition", "2024", "-g", "-o"]).arg(&program).arg(own("collections.rs")));
-    for report in scratch.compare("rust", Instants::Any, program, &[], Vec::new()) {
-        println!("rust: {report}");
-        let (library, own): (Vec<&Difference>, Vec<&Difference>) =
-            report.differences.iter().partition(|difference| difference.in_library);
-        assert!(own.is_empty(), "rust: {report}");
-        // There gdb takes a parameter's value from another variable of its name (inlined closures all call theirs `it`).
-        assert!(library.len() * LIBRARY_SHARE <= report.variables, "rust: {report}");
-    }
+    scratch.agrees("rust", "-O0", program, &[], Vec::new());
 }

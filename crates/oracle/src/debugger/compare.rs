@@ -70,15 +70,10 @@ const LAMBDA: &str = "gdb does not tell whose lambda it is";
 const NO_DISCRIMINANT: &str = "gdb looks for the discriminant of an enum that is nowhere";
 const PIECES: &str = "a part of a variable is nowhere, and gdb shows something there";
 
-/// Where the standard library of Rust was compiled.
-const RUST_LIBRARY: &str = "/rustc/";
-
 /// One thing that the two do not agree on.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub time: Time,
-    /// It is about code of Rust's standard library, which is optimised in every build.
-    pub in_library: bool,
     /// Which frame and what of it.
     pub what: String,
     pub ours: String,
@@ -101,7 +96,7 @@ pub fn compare(sample: &Sample, ours: &View, theirs: &View, report: &mut Report)
     for _ in 0..ours.unknown_around {
         report.normalised(LEFT_AROUND);
     }
-    let mut comparison = Comparison { time: sample.time, in_library: false, has_left, report };
+    let mut comparison = Comparison { time: sample.time, has_left, report };
     let most = comparison.comparable(sample.comes_back, ours, theirs);
     for level in 0..ours.frames.len().max(theirs.frames.len()).min(most) {
         match (ours.frames.get(level), theirs.frames.get(level)) {
@@ -129,7 +124,6 @@ impl Report {
 
 struct Comparison<'a> {
     time: Time,
-    in_library: bool,
     /// See [`LEFT`].
     has_left: bool,
     report: &'a mut Report,
@@ -155,7 +149,6 @@ impl Comparison<'_> {
 
     fn frame(&mut self, level: usize, ours: &FrameView, theirs: &FrameView) {
         self.report.frames += 1;
-        self.in_library = theirs.file.starts_with(RUST_LIBRARY);
         let normalised = self.normalise(ours, theirs);
         let shown = FrameView { function: self.without_hashes(&theirs.function), ..theirs.clone() };
         self.equal(&format!("frame {level}"), &describe(&normalised), &describe(&shown));
@@ -351,8 +344,7 @@ impl Comparison<'_> {
         if ours != theirs {
             let what = what.to_owned();
             let (ours, theirs) = (ours.to_owned(), theirs.to_owned());
-            let (time, in_library) = (self.time, self.in_library);
-            self.report.differences.push(Difference { time, in_library, what, ours, theirs });
+            self.report.differences.push(Difference { time: self.time, what, ours, theirs });
         }
     }
 }
@@ -363,7 +355,9 @@ fn is_too_large(ours: &str, theirs: &str) -> bool {
     let between = theirs.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
     theirs.ends_with("which is more than max-value-size>")
         || between.is_some_and(|shown| {
-            ["0x", "\"", "<error: Cannot access memory at "].iter().any(|start| shown.starts_with(start))
+            ["0x", "\"", "<error: Cannot access memory at ", "<error reading variable: value requires "]
+                .iter()
+                .any(|start| shown.starts_with(start))
         })
 }
 
