@@ -12,6 +12,8 @@ pub struct Report {
     pub is_certain: bool,
     pub is_cut_short: bool,
     pub causes: Vec<Cause>,
+    #[serde(default)]
+    pub value: Vec<Line>,
     pub computed: Vec<Line>,
     #[serde(default)]
     pub search: Search,
@@ -62,6 +64,7 @@ pub enum Part {
     Cause,
     Path,
     From,
+    Value,
     AlsoPossible,
     ReadNext,
     Computed,
@@ -74,6 +77,7 @@ impl Part {
             Part::Cause => "cause",
             Part::Path => "path",
             Part::From => "from",
+            Part::Value => "value",
             Part::AlsoPossible => "also",
             Part::ReadNext => "read next",
             Part::Computed => "computed",
@@ -83,7 +87,7 @@ impl Part {
 
 impl Report {
     /// The statements in the order in which a person reads them: where it FAILED, what was UNSET, CAUSE with what
-    /// was decided by it, PATH, FROM, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
+    /// was decided by it, PATH, FROM, VALUE, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
     pub fn reading_order(&self) -> Vec<(Place, Part)> {
         let mut read: Vec<(Place, Part)> = Vec::new();
         let mut add = |lines: &mut dyn Iterator<Item = &Line>, part: Part| {
@@ -98,6 +102,7 @@ impl Report {
             add(&mut [&cause.condition].into_iter().chain(&cause.second).chain(&cause.steps), Part::Cause);
             add(&mut cause.path.iter(), Part::Path);
             add(&mut cause.before.iter(), Part::From);
+            add(&mut self.value.iter(), Part::Value);
             add(&mut others.iter().map(|other| &other.condition), Part::AlsoPossible);
             add(&mut cause.reading.iter(), Part::ReadNext);
         }
@@ -128,12 +133,13 @@ mod tests {
         let report = Report {
             failed_at: Some(line(12)),
             causes: vec![cause, other],
+            value: vec![line(5), line(7)],
             computed: vec![line(97)],
             ..Report::default()
         };
         let order = report.reading_order();
         let read: Vec<usize> = order.iter().map(|(place, _)| place.line).collect();
-        assert_eq!(read, [12, 10, 13, 11, 5, 20, 6, 97]);
+        assert_eq!(read, [12, 10, 13, 11, 5, 7, 20, 6, 97]);
         let part =
             |number: usize| order.iter().find(|(place, _)| place.line == number).map(|(_, part)| *part);
         assert_eq!((part(12), part(13)), (Some(Part::Failed), Some(Part::Cause)));

@@ -54,12 +54,15 @@ fn accuracy(rows: &[&Row]) -> String {
         let wrong = asked.iter().filter(|row| row.is_wrong_with_confidence()).count();
         let with_path: Vec<&&Row> = asked.iter().filter(|row| row.path > 0).collect();
         let starts = with_path.iter().filter(|row| row.path_starts_at_fault).count();
-        let exam = mean(asked.iter().filter_map(|row| row.exam()));
+        let exam: Vec<f64> = asked.iter().filter_map(|row| row.exam()).collect();
+        let exam = match exam.is_empty() {
+            true => "–".to_owned(),
+            false => format!("{:.1} %", mean(exam.into_iter()) * 100.0),
+        };
         let _ = writeln!(
             text,
-            "| {name} | strict | {} {:.1} % | {certain} | {wrong} | {starts} of {} |",
+            "| {name} | strict | {} {exam} | {certain} | {wrong} | {starts} of {} |",
             shares(&Summary::new(&strict)),
-            exam * 100.0,
             with_path.len(),
         );
         if lenient != strict {

@@ -39,6 +39,9 @@ pub struct ExplainReport {
     pub causes: Vec<CauseReport>,
     /// Conditions that save the run and are not told of.
     pub left_out: usize,
+    /// What gave what the failing statement used its value, the nearest first, as far as the first cause does not tell it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub value: Vec<StepReport>,
     /// Without a cause: the statements that computed what is wrong, the nearest first.
     pub computed: Vec<LineReport>,
     /// Without a cause: what is wrong is not computed from anything.
@@ -190,6 +193,7 @@ impl ExplainReport {
             recursion: explanation.recursion.iter().map(|call| from.recursion(call)).collect(),
             causes: explanation.causes.iter().map(|cause| from.cause(cause)).collect(),
             left_out: explanation.left_out,
+            value: explanation.value.iter().map(|told| step(told, from.shorten)).collect(),
             computed: from.lines(&explanation.computed),
             is_constant: explanation.is_constant,
             search: explanation.statistics,

@@ -22,7 +22,8 @@ impl ExplainReport {
             Some((cause, others)) => {
                 page.cause(cause, self.is_certain);
                 page.path(cause, &self.failed);
-                page.before(cause);
+                page.steps("FROM", &cause.before);
+                page.steps("VALUE", &self.value);
                 page.others(others, self.left_out);
                 page.reading(&cause.reading);
             }
@@ -39,7 +40,7 @@ impl ExplainReport {
             self.causes.iter().flat_map(|cause| [&cause.condition].into_iter().chain(&cause.steps));
         let conditions = conditions.filter_map(|condition| condition.place.as_ref());
         let steps = self.causes.iter().flat_map(|cause| cause.way().iter().chain(&cause.before));
-        let steps = steps.filter_map(|step| step.place.as_ref());
+        let steps = steps.chain(&self.value).filter_map(|step| step.place.as_ref());
         let lines = self.causes.iter().flat_map(|cause| &cause.reading).chain(&self.computed);
         let lines = lines.chain(&self.failed_at).map(|line| &line.place);
         let lines = lines.chain(self.recursion.iter().filter_map(|call| call.place.as_ref()));
@@ -131,11 +132,9 @@ impl Page {
         self.section("PATH", &lines);
     }
 
-    /// Where came from what the condition compared.
-    fn before(&mut self, cause: &CauseReport) {
-        let lines: Vec<String> =
-            cause.before.iter().map(|step| self.at(step.place.as_ref(), &did(step))).collect();
-        self.section("FROM", &lines);
+    fn steps(&mut self, word: &str, steps: &[StepReport]) {
+        let lines: Vec<String> = steps.iter().map(|step| self.at(step.place.as_ref(), &did(step))).collect();
+        self.section(word, &lines);
     }
 
     fn others(&mut self, others: &[CauseReport], left_out: usize) {

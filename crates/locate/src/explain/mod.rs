@@ -24,6 +24,7 @@ const OPERANDS_DEPTH: usize = 6;
 /// So many statements are listed to be read, and so many told that gave what was compared its value.
 const MOST_READING: usize = 12;
 const MOST_FROM: usize = 6;
+const MOST_VALUE: usize = 4;
 
 /// Why a run failed, as far as was found out.
 pub struct Explanation {
@@ -37,6 +38,9 @@ pub struct Explanation {
     pub left_out: usize,
     /// How the failure came about, by dependence.
     pub story: Story,
+    /// Of a failure at a statement: what gave what was used there its value, the nearest first, as far as the first cause does not
+    /// tell it already.
+    pub value: Vec<Told>,
     /// The statements that computed what is wrong, the nearest first, and after them those that decided about it.
     pub computed: Vec<(Stmt, u32)>,
     /// What is wrong is not computed from anything: it is a constant, or a text of the program.
@@ -114,6 +118,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         // Not to come to where something was used that nobody gave a value is no repair, and the reason is known.
         causes.clear();
     }
+    let value = value(&search.failure.kind, &story, causes.first());
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
     let (computed, is_constant) = match causes.is_empty() {
         true => computed(search, &asked.question),
@@ -125,6 +130,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         recursion: recursion::calls(search),
         left_out: all.saturating_sub(told),
         story,
+        value,
         computed,
         is_constant,
         statistics: found.statistics,
@@ -168,6 +174,25 @@ fn unset(kind: &FailureKind, story: &Story) -> Option<Unset> {
         queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
     }
     None
+}
+
+/// What a statement failed by has a history of its own, which is where the fault is when no condition is wrong.
+fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> {
+    let happens = matches!(
+        kind,
+        FailureKind::Crash { .. }
+            | FailureKind::Abort(_)
+            | FailureKind::GuestFault { .. }
+            | FailureKind::AssertViolated(_)
+    );
+    let Some(cause) = cause.filter(|_| happens) else { return Vec::new() };
+    let lines = |steps: &[Told]| {
+        steps.iter().filter_map(|step| step.stmt.as_ref()).map(line_of).collect::<BTreeSet<_>>()
+    };
+    let mut told = lines(cause.way());
+    told.extend(lines(&cause.from));
+    let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
+    from(story).into_iter().filter(is_news).take(MOST_VALUE).collect()
 }
 
 /// A step of a story by its number; 0 is what was asked about.
@@ -232,6 +257,10 @@ fn from(before: &Story) -> Vec<Told> {
     let mut found: Vec<Told> = Vec::new();
     let mut seen = BTreeSet::from([0]);
     let mut queue = VecDeque::from([0]);
+    // A check that failed is a decision of the statement itself.
+    let own = before.end.chosen_by.iter().map(|by| by.number);
+    let own = own.filter(|number| step_of(before, *number).is_some_and(|step| step.stmt == before.end.stmt));
+    queue.extend(own.filter(|number| seen.insert(*number)));
     let compared = compared(before);
     while let Some(step) = queue.pop_front().and_then(|number| step_of(before, number)) {
         let is_news = step.number != 0 && step.stmt != before.end.stmt;

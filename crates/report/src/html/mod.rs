@@ -44,6 +44,7 @@ impl ExplainReport {
         html.raw("<div class=\"more\">\n");
         if let Some((cause, others)) = self.causes.split_first() {
             story::compared(&mut html, cause, &marks);
+            story::value(&mut html, &self.value, &marks);
             story::others(&mut html, others, self.left_out, &marks);
             story::reading(&mut html, &cause.reading, &marks);
         }

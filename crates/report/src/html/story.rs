@@ -182,6 +182,20 @@ pub(super) fn compared(html: &mut Html, cause: &CauseReport, marks: &Marks) {
     html.raw("</ol>\n</section>\n");
 }
 
+/// Where came from what the failing statement used.
+pub(super) fn value(html: &mut Html, steps: &[StepReport], marks: &Marks) {
+    if steps.is_empty() {
+        return;
+    }
+    html.raw("<section id=\"value\">\n<h2>Value</h2>\n<p class=\"lead\">Where what the failing statement used came from, the nearest first.</p>\n<ul class=\"plain\">\n");
+    for step in steps {
+        html.raw("<li>\n");
+        place_and_text(html, step.place.as_ref(), step.text.as_deref(), marks);
+        html.raw("<p class=\"did\">").text(&effect(step)).raw("</p>\n</li>\n");
+    }
+    html.raw("</ul>\n</section>\n");
+}
+
 pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, marks: &Marks) {
     if others.is_empty() && left_out == 0 {
         return;
