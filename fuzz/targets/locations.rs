@@ -10,9 +10,12 @@ use libfuzzer_sys::fuzz_target;
 
 const CODE_SIZE: u64 = 64;
 
-/// Tag, whether there are children, and attributes with their forms, of the entries by number. All numbers are below 0x80, and
-/// so are their own LEB128.
-const ABBREVIATIONS: [(u8, u8, &[(u8, u8)]); 9] = [
+/// An attribute and its form.
+type Attribute = (u8, u8);
+
+/// Tag, whether there are children, and attributes of the entries by number. All numbers are below 0x80, and so are their own
+/// LEB128.
+const ABBREVIATIONS: [(u8, u8, &[Attribute]); 9] = [
     (0x11, 1, &[(0x13, 0x0b), (0x11, 0x01), (0x12, 0x07)]),
     (0x2e, 1, &[(0x03, 0x08), (0x11, 0x01), (0x12, 0x07), (0x40, 0x18)]),
     (0x34, 0, &[(0x03, 0x08), (0x49, 0x13), (0x02, 0x18)]),
