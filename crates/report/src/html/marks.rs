@@ -12,8 +12,8 @@ use crate::why::{PlaceReport, StepReport};
 #[derive(Default)]
 pub(super) struct Mark {
     pub is_cause: bool,
-    /// The last step before the failure.
-    pub is_last: bool,
+    /// The failure came about there: where it is known to have, or else the last step before it.
+    pub is_failure: bool,
     /// Numbers of steps, from 1, with what each did.
     pub steps: Vec<(usize, String)>,
     /// Numbers of those from which came what was compared.
@@ -39,7 +39,7 @@ impl Marks {
         });
         let mut marks = Marks { panels: panels.collect(), lines: BTreeMap::new(), steps: BTreeMap::new() };
         if let Some((cause, others)) = report.causes.split_first() {
-            marks.path(cause);
+            marks.path(cause, report.failed_at.is_none());
             for (at, step) in cause.before.iter().enumerate() {
                 marks.with(step.place.as_ref(), |mark| mark.compared.push((at, result(step))));
             }
@@ -49,6 +49,10 @@ impl Marks {
             for line in &cause.reading {
                 marks.with(Some(&line.place), |mark| mark.is_listed = true);
             }
+            for step in &report.value {
+                marks.with(step.place.as_ref(), |mark| mark.is_listed = true);
+            }
+            marks.with(report.failed_at.as_ref().map(|line| &line.place), |mark| mark.is_failure = true);
         }
         for (at, line) in report.computed.iter().enumerate() {
             marks.with(Some(&line.place), |mark| mark.steps.push((at + 1, String::new())));
@@ -56,7 +60,7 @@ impl Marks {
         marks
     }
 
-    fn path(&mut self, cause: &CauseReport) {
+    fn path(&mut self, cause: &CauseReport, ends_with_failure: bool) {
         self.with(cause.condition.place.as_ref(), |mark| mark.is_cause = true);
         let operands: Vec<String> = cause.condition.operands.iter().map(known).collect();
         for (at, step) in cause.way().iter().enumerate() {
@@ -65,10 +69,10 @@ impl Marks {
                 0 => (cause.condition.place.as_ref(), side(cause.condition.holds, &operands)),
                 _ => (step.place.as_ref(), result(step)),
             };
-            let is_last = at > 0 && at + 1 == cause.way().len();
+            let is_failure = ends_with_failure && at > 0 && at + 1 == cause.way().len();
             self.with(place, |mark| {
                 mark.steps.push((at + 1, what));
-                mark.is_last |= is_last;
+                mark.is_failure |= is_failure;
             });
         }
     }

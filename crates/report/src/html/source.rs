@@ -49,7 +49,7 @@ fn row(html: &mut Html, panel: u64, line: &SourceLine, mark: Option<&Mark>) {
     html.raw("<tr id=\"f").number(panel).raw("-").number(line.number).raw("\"");
     html.raw(match mark {
         Some(Mark { is_cause: true, .. }) => " class=\"is-cause\"",
-        Some(Mark { is_last: true, .. }) => " class=\"is-last\"",
+        Some(Mark { is_failure: true, .. }) => " class=\"is-failure\"",
         Some(mark) if !mark.steps.is_empty() => " class=\"is-step\"",
         Some(mark) if mark.is_listed || !mark.compared.is_empty() || !mark.others.is_empty() => {
             " class=\"is-near\""
@@ -97,7 +97,7 @@ fn margin(html: &mut Html, mark: &Mark) {
 fn behind(html: &mut Html, mark: &Mark) {
     if mark.is_cause {
         html.raw("<span class=\"tag\">cause</span>");
-    } else if mark.is_last {
+    } else if mark.is_failure {
         html.raw("<span class=\"tag\">failure</span>");
     }
     let told = mark.steps.iter().chain(&mark.compared).map(|(_, what)| what.as_str());
