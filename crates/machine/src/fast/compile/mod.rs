@@ -5,6 +5,7 @@ mod compare;
 mod control;
 mod movement;
 mod select;
+mod unary;
 mod vector;
 
 use select::*;
@@ -151,6 +152,7 @@ fn straight(ops: &[Op]) -> Option<Code> {
     movement::movement(ops)
         .or_else(|| compare::compare(ops))
         .or_else(|| arithmetic::arithmetic(ops))
+        .or_else(|| unary::unary(ops))
         .or_else(|| control::stack(ops))
         .or_else(|| vector::vector(ops))
 }

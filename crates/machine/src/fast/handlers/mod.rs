@@ -288,11 +288,13 @@ macro_rules! push {
 mod arithmetic;
 mod control;
 mod movement;
+mod unary;
 mod vector;
 
 pub use arithmetic::*;
 pub use control::*;
 pub use movement::*;
+pub use unary::*;
 pub use vector::*;
 
 /// Runs an instruction's plain ops by the reference executor; `imm` points to them, `a` says whether its loads are unchecked.
