@@ -11,6 +11,7 @@ mod vector;
 use select::*;
 
 use super::handlers as h;
+use super::pairs;
 use super::{Code, Handler};
 use crate::block::Block;
 use crate::hooks::Hook;
@@ -79,6 +80,10 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
         codes.push(code(h::fall_through));
         // If it ever bailed, it would be after the last instruction.
         origins.push(block.instructions.len() as u16);
+    }
+    // Those that write a trace have notes in between.
+    if !tracing {
+        pairs::fuse(&mut codes);
     }
     (codes, origins)
 }
