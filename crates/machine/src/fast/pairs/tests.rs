@@ -17,7 +17,7 @@ const STACK: u64 = 0x7f_0000;
 type Sample = fn(&mut CodeAssembler, CodeLabel) -> Result<(), IcedError>;
 
 /// An instruction for each step of a pair. Those that jump do so to the label.
-const SAMPLES: [Sample; 48] = [
+const SAMPLES: [Sample; 60] = [
     |a, _| a.mov(rax, rcx),
     |a, _| a.mov(eax, 77),
     |a, _| a.xor(eax, eax),
@@ -63,6 +63,18 @@ const SAMPLES: [Sample; 48] = [
     |a, to| a.cmp(byte_ptr(rbx + rdi), cl).and_then(|()| a.jne(to)),
     |a, to| a.test(eax, eax).and_then(|()| a.je(to)),
     |a, to| a.test(rbx, rbx).and_then(|()| a.je(to)),
+    |a, _| a.movzx(eax, word_ptr(rbx + 2)),
+    |a, _| a.mov(eax, dword_ptr(rbx + rdi * 4)),
+    |a, _| a.mov(rbx, qword_ptr(rbx + rdi)),
+    |a, _| a.mov(qword_ptr(rbp - 8), rcx),
+    |a, _| a.and(eax, ecx),
+    |a, _| a.add(eax, 5),
+    |a, _| a.shl(eax, 7),
+    |a, _| a.cmovbe(eax, ecx),
+    |a, _| a.jmp(rcx),
+    |a, to| a.cmp(al, cl).and_then(|()| a.jne(to)),
+    |a, to| a.cmp(rax, rcx).and_then(|()| a.jne(to)),
+    |a, to| a.test(rbx, rbx).and_then(|()| a.jne(to)),
     |a, _| a.mov(rbx, rsp),
     |a, _| a.mov(rsp, rcx),
     |a, _| a.mov(rbp, rbx),
@@ -72,7 +84,7 @@ const SAMPLES: [Sample; 48] = [
 fn block_of(first: Sample, second: Sample) -> Result<Vec<u8>, IcedError> {
     let mut assembler = CodeAssembler::new(64)?;
     let mut end = assembler.create_label();
-    assembler.sub(esi, edx)?;
+    assembler.cmp(esi, edx)?;
     first(&mut assembler, end)?;
     second(&mut assembler, end)?;
     assembler.ud2()?;
