@@ -203,34 +203,31 @@ fn set_bits(bits: &mut Bits, range: Range<usize>, set: bool) {
     }
 }
 
+/// The first bit of a range that is set. Most words have none, so the loop over them does nothing else than look for one.
 #[inline(always)]
 fn first_set(bits: &Bits, range: Range<usize>) -> Option<usize> {
-    let mut at = range.start;
-    while at < range.end {
-        let (mask, next) = mask(at, range.end);
-        let found = word(bits, at / 64) & mask;
-        if found != 0 {
-            return Some(at / 64 * 64 + found.trailing_zeros() as usize);
-        }
-        at = next;
+    let own = range.start / 64;
+    let mut index = own;
+    let mut found = word(bits, own) & u64::MAX << (range.start % 64);
+    if found == 0 {
+        index += 1 + bits.get(own + 1..range.end.div_ceil(64))?.iter().position(|&word| word != 0)?;
+        found = word(bits, index);
     }
-    None
+    let first = index * 64 + found.trailing_zeros() as usize;
+    (first < range.end).then_some(first)
 }
 
-/// The last bit before `end` that is set.
+/// The last bit before `end` that is set, likewise.
 #[inline(always)]
 fn last_set(bits: &Bits, end: usize) -> Option<usize> {
-    let mut end = end;
-    while end > 0 {
-        let first = (end - 1) / 64 * 64;
-        let (mask, _) = mask(first, end);
-        let found = word(bits, first / 64) & mask;
-        if found != 0 {
-            return Some(first + 63 - found.leading_zeros() as usize);
-        }
-        end = first;
+    let last = end.checked_sub(1)?;
+    let mut index = last / 64;
+    let mut found = word(bits, index) & u64::MAX >> (63 - last % 64);
+    if found == 0 {
+        index = bits.get(..index)?.iter().rposition(|&word| word != 0)?;
+        found = word(bits, index);
     }
-    None
+    Some(index * 64 + 63 - found.leading_zeros() as usize)
 }
 
 #[cfg(test)]
@@ -239,6 +236,25 @@ mod tests {
     use crate::{Backing, Permissions, Region};
 
     const START: u64 = 0x10_0000;
+
+    #[test]
+    fn bits_are_found_from_both_sides() {
+        let set = [0, 1, 63, 64, 130, 2047, 4094, 4095];
+        for chosen in 0..1 << set.len() {
+            let chosen: Vec<usize> =
+                (0..set.len()).filter(|bit| chosen >> bit & 1 != 0).map(|bit| set[bit]).collect();
+            let mut bits = [0; WORDS];
+            chosen.iter().for_each(|&at| set_bits(&mut bits, at..at + 1, true));
+            for edge in [0, 1, 2, 62, 63, 64, 65, 130, 131, 192, 2047, 2048, 4095, 4096] {
+                let last = chosen.iter().rfind(|&&at| at < edge).copied();
+                assert_eq!(last_set(&bits, edge), last, "{chosen:?} before {edge}");
+                for end in [edge, edge + 1, edge + 70, 4096].map(|end| end.min(4096)) {
+                    let first = chosen.iter().find(|at| (edge..end).contains(at)).copied();
+                    assert_eq!(first_set(&bits, edge..end), first, "{chosen:?} in {edge}..{end}");
+                }
+            }
+        }
+    }
 
     fn memory() -> Memory {
         let mut memory = Memory::new(1 << 20);

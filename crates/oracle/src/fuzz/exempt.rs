@@ -1,9 +1,11 @@
 //! The written list of what is not compared, and why.
 
-use super::layout::{FS_BASE, GS_BASE, PAGE};
+use super::amd;
+use super::layout::{PAGE, segment_base};
 use super::state::{Case, Fault, FaultKind, Outcome, State};
 use super::undefined::{ZF, shift_count};
-use iced_x86::{Code, Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind, Register};
+use crate::maker::Maker;
+use iced_x86::{Code, Instruction, InstructionInfoFactory, MemorySize, Mnemonic, OpKind};
 use std::ops::Range;
 
 const RCX: usize = 1;
@@ -28,11 +30,18 @@ pub struct Exemptions<'a> {
     /// The instruction that faulted, or the last one.
     instruction: &'a Instruction,
     input: &'a State,
+    maker: Maker,
+}
+
+/// Whether the two sides went apart for a reason that leaves nothing to compare.
+pub fn went_another_way(maker: Maker, case: &Case, native: &Outcome, machine: &Outcome) -> bool {
+    left_canonical_space(case, native, machine)
+        || maker == Maker::Amd && amd::went_another_way(case, native, machine)
 }
 
 /// A jump to a non-canonical address: Intel's processors refuse the jump, AMD's and the machine go
 /// there and fault then.
-pub fn left_canonical_space(case: &Case, native: &Outcome, machine: &Outcome) -> bool {
+fn left_canonical_space(case: &Case, native: &Outcome, machine: &Outcome) -> bool {
     use Mnemonic::*;
     let Some(step) = case.step_at(native.state.rip) else { return false };
     let refused = native.fault.is_some_and(|fault| fault.kind == FaultKind::Protection);
@@ -45,13 +54,16 @@ pub fn left_canonical_space(case: &Case, native: &Outcome, machine: &Outcome) ->
 }
 
 impl<'a> Exemptions<'a> {
-    pub fn of(case: &'a Case, native: &Outcome) -> Exemptions<'a> {
+    pub fn of(maker: Maker, case: &'a Case, native: &Outcome) -> Exemptions<'a> {
         let step = case.step_at(native.state.rip).expect("a case has instructions");
         let instruction = &step.instruction;
         let (general, memory, input) = ([0; 16], Vec::new(), &case.input);
         let flags = if native.fault.is_some() { step.undefined.0 } else { case.undefined.0 };
-        let mut exempt = Exemptions { flags, general, memory, x87_status: 0, instruction, input };
+        let mut exempt = Exemptions { flags, general, memory, x87_status: 0, instruction, input, maker };
         exempt.narrow_string();
+        if maker == Maker::Amd {
+            exempt.flags |= amd::flags_of_faulted(instruction, input, native);
+        }
         if native.fault.is_some() {
             // The frame pointer may have been pushed or not when enter finds that its locals end
             // where nothing can be written.
@@ -81,19 +93,25 @@ impl<'a> Exemptions<'a> {
             // Which bits of MXCSR exist depends on the processor.
             Fxsave | Fxsave64 => {
                 const MASK_OFFSET: u64 = 28;
-                if let Some(area) = self.memory_operand() {
+                if let Some(area) = memory_operand(self.instruction, self.input) {
                     self.memory.push(area + MASK_OFFSET..area + MASK_OFFSET + 4);
                 }
             }
             // Where the last x87 instruction and its operand were, and its opcode, is not kept: processors differ in
             // when they tell it.
             Fnstenv | Fnsave => {
-                if let Some(area) = self.memory_operand() {
+                if let Some(area) = memory_operand(self.instruction, self.input) {
                     self.memory.push(area + 12..area + 28);
                 }
             }
             // How they round is not defined.
-            F2xm1 | Fsin | Fcos | Fsincos | Fptan | Fpatan | Fyl2x | Fyl2xp1 => self.x87_status = C1,
+            F2xm1 | Fsin | Fcos | Fsincos | Fptan | Fpatan | Fyl2x | Fyl2xp1 => {
+                self.x87_status = C1;
+                if self.maker == Maker::Amd {
+                    let results = &native.state.float.stack[..self.approximations()];
+                    self.x87_status |= amd::status_of_approximations(results);
+                }
+            }
             _ => {}
         }
     }
@@ -106,13 +124,17 @@ impl<'a> Exemptions<'a> {
     /// The transcendental functions are the machine's own; processors have errors of up to about one unit in the last place, each its
     /// own.
     pub fn x87_is_good(&self, number: usize, native: u128, machine: u128) -> bool {
+        number < self.approximations() && units_apart(native, machine).is_some_and(|units| units <= UNITS)
+    }
+
+    /// How many x87 registers, from the top on, hold results of a transcendental function.
+    fn approximations(&self) -> usize {
         use Mnemonic::*;
-        let results = match self.instruction.mnemonic() {
+        match self.instruction.mnemonic() {
             F2xm1 | Fsin | Fcos | Fpatan | Fyl2x | Fyl2xp1 => 1,
             Fsincos | Fptan => 2,
             _ => 0,
-        };
-        number < results && units_apart(native, machine).is_some_and(|units| units <= UNITS)
+        }
     }
 
     fn destination(&mut self) {
@@ -122,20 +144,6 @@ impl<'a> Exemptions<'a> {
             }
             _ => self.memory.push(EVERYTHING),
         }
-    }
-
-    fn memory_operand(&self) -> Option<u64> {
-        self.instruction.virtual_address(0, 0, |register, _, _| {
-            Some(match register {
-                Register::FS => FS_BASE,
-                Register::GS => GS_BASE,
-                _ if register.is_segment_register() => 0,
-                _ => {
-                    let value = self.input.general[register.full_register().number()];
-                    if register.size() == 4 { value & 0xffff_ffff } else { value }
-                }
-            })
-        })
     }
 
     /// Under the address-size prefix a repetition uses ecx, esi and edi. Whether their upper halves
@@ -159,6 +167,9 @@ impl<'a> Exemptions<'a> {
             return true;
         }
         let (Some(native), Some(machine)) = (native, machine) else { return false };
+        if self.maker == Maker::Amd && amd::refused_within_segment(self.instruction, native, machine) {
+            return true;
+        }
         // Either operand of a comparison may be read first; a masked move writes each byte on its own, and ten bytes are read and
         // written in parts.
         if matches!(
@@ -201,8 +212,15 @@ impl<'a> Exemptions<'a> {
         memory_first && matches!(info.op0_access(), ReadWrite | ReadCondWrite)
     }
 
+    /// Whether a vector register that differs may do so.
+    pub fn vector_is_good(&self, register: usize, native: u128, machine: u128) -> bool {
+        let is_result = self.instruction.op0_register().number() == register;
+        let sum = || self.maker == Maker::Amd && amd::sums_agree(self.instruction, native, machine);
+        is_result && (sum() || self.approximation_is_good(native, machine))
+    }
+
     /// The approximate reciprocals may have any value within a relative error of 1.5 * 2^-12.
-    pub fn approximation_is_good(&self, register: usize, native: u128, machine: u128) -> bool {
+    fn approximation_is_good(&self, native: u128, machine: u128) -> bool {
         use Mnemonic::*;
         let mnemonic = self.instruction.mnemonic();
         let lanes = match mnemonic {
@@ -211,7 +229,7 @@ impl<'a> Exemptions<'a> {
             _ => return false,
         };
         let rest = |vector: u128| vector.checked_shr(32 * lanes);
-        if self.instruction.op0_register().number() != register || rest(native) != rest(machine) {
+        if rest(native) != rest(machine) {
             return false;
         }
         let source = match self.instruction.op1_kind() {
@@ -227,6 +245,18 @@ impl<'a> Exemptions<'a> {
             reciprocals_agree(value(native), value(machine), exact)
         })
     }
+}
+
+/// Where the instruction's memory operand lies.
+pub fn memory_operand(instruction: &Instruction, input: &State) -> Option<u64> {
+    let operand = instruction.op_kinds().position(|kind| kind == OpKind::Memory)?;
+    instruction.virtual_address(operand as u32, 0, |register, _, _| {
+        if register.is_segment_register() {
+            return Some(segment_base(register));
+        }
+        let value = input.general[register.full_register().number()];
+        Some(if register.size() == 4 { value & 0xffff_ffff } else { value })
+    })
 }
 
 /// By how many units in the last place two x87 registers of the same sign differ.

@@ -5,6 +5,8 @@
 //! read-only page, nothing at all. One page lies far above 4 GiB, so that an address computed
 //! in too few bits is seen.
 
+use iced_x86::Register;
+
 pub const PAGE: u64 = 4096;
 
 /// How many cases one batch holds; each has a slot of the code area of its own, so that no code
@@ -37,6 +39,14 @@ pub const HIGH: u64 = 0x3456_789a_b000;
 /// Constant, because a change would cost a system call a case.
 pub const FS_BASE: u64 = LOW + 0x840;
 pub const GS_BASE: u64 = HIGH + 0x3f8;
+
+pub fn segment_base(segment: Register) -> u64 {
+    match segment {
+        Register::FS => FS_BASE,
+        Register::GS => GS_BASE,
+        _ => 0,
+    }
+}
 
 /// The scratch memory as one array: the low pages, the high page, the read-only page.
 pub const IMAGE_BYTES: usize = 4 * PAGE as usize;

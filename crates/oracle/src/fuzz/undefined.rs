@@ -9,7 +9,7 @@ pub const AF: u64 = 1 << 4;
 pub const ZF: u64 = 1 << 6;
 pub const SF: u64 = 1 << 7;
 pub const OF: u64 = 1 << 11;
-const ARITHMETIC: u64 = CF | PF | AF | ZF | SF | OF;
+pub const ARITHMETIC: u64 = CF | PF | AF | ZF | SF | OF;
 
 /// Which flags have no defined value, instruction by instruction.
 #[derive(Clone, Copy, Debug, Default)]

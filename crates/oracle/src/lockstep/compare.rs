@@ -47,16 +47,20 @@ pub fn state(cpu: &Cpu) -> State {
     }
 }
 
+/// What was taken over from the native side.
+pub struct TakenOver {
+    /// Bits of RFLAGS.
+    pub flags: u64,
+    /// More than flags.
+    pub values: bool,
+}
+
 /// Takes over from the native side what the architecture leaves open after this instruction.
-/// Whether that changed more than flags.
-pub fn settle(machine: &mut Machine, native: &State, step: &Step) -> bool {
+pub fn settle(machine: &mut Machine, native: &State, step: &Step) -> TakenOver {
     let cpu = &mut machine.cpu;
-    let undefined = step.undefined_flags;
-    if undefined != 0 {
-        let flags = cpu.rflags();
-        if (flags ^ native.flags) & undefined != 0 {
-            cpu.set_rflags(flags & !undefined | native.flags & undefined);
-        }
+    let flags = (cpu.rflags() ^ native.flags) & step.undefined_flags;
+    if flags != 0 {
+        cpu.set_rflags(cpu.rflags() ^ flags);
     }
     let mut changed = false;
     // bsf and bsr of zero leave their destination undefined.
@@ -89,7 +93,7 @@ pub fn settle(machine: &mut Machine, native: &State, step: &Step) -> bool {
         const C1: u16 = 1 << 9;
         cpu.set_x87_status(cpu.x87_status() & !C1 | native.x87.status & C1);
     }
-    changed
+    TakenOver { flags, values: changed }
 }
 
 /// In the last place, between two results of a transcendental function.

@@ -29,6 +29,8 @@ pub struct Step {
     pub undefined_flags: u64,
     /// Bits of RFLAGS that it may change, the undefined ones among them.
     pub modified_flags: u64,
+    /// Bits of RFLAGS that its result depends on.
+    pub read_flags: u64,
 }
 
 impl Step {
@@ -43,6 +45,7 @@ impl Step {
             plan: plan(&instruction),
             undefined_flags: places(instruction.rflags_undefined()),
             modified_flags: places(instruction.rflags_modified()),
+            read_flags: places(instruction.rflags_read()),
         }
     }
 

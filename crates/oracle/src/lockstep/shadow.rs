@@ -14,7 +14,7 @@ use super::state::{Difference, State};
 
 pub struct Shadow {
     pub(super) process: Process,
-    /// Flags whose last definition left them open: there the led side has the processor's bits.
+    /// Flags whose last definition left them open, and where the led side has taken the processor's bits.
     open_flags: u64,
 }
 
@@ -30,9 +30,15 @@ impl Shadow {
         }
     }
 
-    /// To be told of every instruction.
-    pub fn note(&mut self, step: &Step) {
-        self.open_flags = self.open_flags & !step.modified_flags | step.undefined_flags;
+    /// To be told of every instruction, and of the flags that the led side took from the processor after it.
+    pub fn note(&mut self, step: &Step, taken_over: u64) {
+        let defined = step.modified_flags & !step.undefined_flags;
+        self.open_flags = self.open_flags & !defined | taken_over;
+    }
+
+    /// Whether open flags go on to where they are compared: into a register or the stack.
+    pub fn is_open_to(&self, step: &Step) -> bool {
+        self.open_flags & step.read_flags != 0
     }
 
     /// Catches up with the compared process and says in what it differs.

@@ -148,12 +148,13 @@ impl Stepper {
     fn compare(&mut self, step: &Step) -> Result<(), Failure> {
         let native = self.native.state()?;
         let machine = &mut self.process.machine;
-        self.shadow.note(step);
+        let read_open_flags = self.shadow.is_open_to(step);
         let taken_over = compare::settle(machine, &native, step);
+        self.shadow.note(step, taken_over.flags);
         let mut differences = State::differences(&compare::state(&machine.cpu), &native, 0);
         differences.extend(compare::writes(&machine.memory, &self.native, &self.writes, step)?);
         self.require_none(differences)?;
-        if taken_over {
+        if taken_over.values || read_open_flags {
             self.shadow = Shadow::of(&mut self.process);
         }
         Ok(())

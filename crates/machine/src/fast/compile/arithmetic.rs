@@ -8,7 +8,10 @@ use crate::values;
 use lift::{Address, Binary, FlagKind, Op, Reg, Size, Value};
 
 pub(super) fn arithmetic(ops: &[Op]) -> Option<Code> {
-    two_operand(ops).or_else(|| with_memory(ops)).or_else(|| other_arithmetic(ops))
+    two_operand(ops)
+        .or_else(|| with_memory(ops))
+        .or_else(|| with_carry(ops))
+        .or_else(|| other_arithmetic(ops))
 }
 
 /// Whether an instruction that computes `function` records its flags as `kind`.
@@ -88,6 +91,21 @@ fn with_memory(ops: &[Op]) -> Option<Code> {
         }
         [
             Op::Load { dst: loaded, address, .. },
+            Op::Flags { kind, .. },
+            Op::Binary { function, size, a, b, .. },
+            Op::Insert { at: 0, dst, .. },
+        ]
+        | [
+            Op::Load { dst: loaded, address, .. },
+            Op::Binary { function, size, a, b, .. },
+            Op::Insert { at: 0, dst, .. },
+            Op::Flags { kind, .. },
+        ] if b == Value::Reg(loaded) && dst == a && records(function, kind) && !is_shift(function) => {
+            let handler = by_function!(function, F => by_width!(size, W => by_mode!(&address, size, M => h::binary_load_part::<F, W, M>)));
+            Some(at(&address, on(handler, a, a)))
+        }
+        [
+            Op::Load { dst: loaded, address, .. },
             Op::Binary { function, size, dst, a, b },
             Op::Store { src, address: stored, .. },
             Op::Flags { kind, .. },
@@ -111,6 +129,36 @@ fn to_memory(function: Binary, size: Size, address: &Address, b: Value) -> Optio
             let handler = by_function!(function, F => by_width!(size, W => by_mode!(address, size, M => h::binary_store_const::<F, W, M>)));
             Some(at(address, with_const(handler, Reg::ZERO, b)))
         }
+    }
+}
+
+/// adc and sbb of registers
+fn with_carry(ops: &[Op]) -> Option<Code> {
+    let &[
+        Op::Carry { dst: carry },
+        Op::Binary { function, size, a, b, .. },
+        Op::Binary { dst: result, b: second, .. },
+        Op::Flags { kind: FlagKind::Adc | FlagKind::Sbb, .. },
+        last,
+    ] = ops
+    else {
+        return None;
+    };
+    if second != Value::Reg(carry) {
+        return None;
+    }
+    match (last, b) {
+        (Op::Move { dst, src }, Value::Reg(b)) if dst == a && src == Value::Reg(result) => {
+            Some(on(by_function!(function, F => by_width!(size, W => h::with_carry::<F, W>)), a, b))
+        }
+        (Op::Move { dst, src }, Value::Const(b)) if dst == a && src == Value::Reg(result) => {
+            let handler = by_function!(function, F => by_width!(size, W => h::with_carry_const::<F, W>));
+            Some(with_const(handler, a, b))
+        }
+        (Op::Insert { at: 0, dst, src, .. }, Value::Reg(b)) if dst == a && src == Value::Reg(result) => {
+            Some(on(by_function!(function, F => by_width!(size, W => h::with_carry_part::<F, W>)), a, b))
+        }
+        _ => None,
     }
 }
 

@@ -5,11 +5,13 @@ mod compare;
 mod control;
 mod movement;
 mod select;
+mod unary;
 mod vector;
 
 use select::*;
 
 use super::handlers as h;
+use super::pairs;
 use super::{Code, Handler};
 use crate::block::Block;
 use crate::hooks::Hook;
@@ -78,6 +80,10 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
         codes.push(code(h::fall_through));
         // If it ever bailed, it would be after the last instruction.
         origins.push(block.instructions.len() as u16);
+    }
+    // Those that write a trace have notes in between.
+    if !tracing {
+        pairs::fuse(&mut codes);
     }
     (codes, origins)
 }
@@ -151,6 +157,7 @@ fn straight(ops: &[Op]) -> Option<Code> {
     movement::movement(ops)
         .or_else(|| compare::compare(ops))
         .or_else(|| arithmetic::arithmetic(ops))
+        .or_else(|| unary::unary(ops))
         .or_else(|| control::stack(ops))
         .or_else(|| vector::vector(ops))
 }

@@ -2,6 +2,7 @@
 
 use super::super::Code;
 use super::super::handlers as h;
+use super::super::parts::W8;
 use super::select::*;
 use super::{at, on, with_const};
 use lift::{FlagKind, Op, Reg, Size, Value};
@@ -14,6 +15,21 @@ pub(super) fn movement(ops: &[Op]) -> Option<Code> {
             if is_pair(dst, dst2) && is_pair(src, src2) =>
         {
             on(h::move_pair, dst, src)
+        }
+        [Op::ZeroExtend { size, dst, src }, Op::Move { dst: high, src: Value::Const(0) }]
+            if is_pair(dst, high) =>
+        {
+            on(by_width!(size, W => h::move_clear::<W>), dst, src)
+        }
+        [Op::Move { dst, src: Value::Reg(src) }, Op::Move { dst: high, src: Value::Const(0) }]
+            if is_pair(dst, high) =>
+        {
+            on(h::move_clear::<W8>, dst, src)
+        }
+        [Op::Move { dst, src: Value::Const(0) }, Op::Move { dst: high, src: Value::Const(0) }]
+            if is_pair(dst, high) =>
+        {
+            on(h::move_clear::<W8>, dst, Reg::ZERO)
         }
         [Op::Move { dst, src: Value::Const(0) }, Op::Flags { kind: FlagKind::Logic, a: Reg::ZERO, .. }] => {
             on(h::clear, dst, dst)

@@ -43,6 +43,15 @@ handler! {
     }
 }
 handler! {
+    /// The same on the low byte or word of a register.
+    binary_load_part<F: Function, W: Width, M: Mode>(core, code, at, left) {
+        let b = load!(core, at, left, W, M, M::address(core, code));
+        let a = reg(core, code.a);
+        let result = compute::<F, W>(core, a, b);
+        set_reg(core, code.a, a & !W::SIZE.mask() | result);
+    }
+}
+handler! {
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
         let address = M::address(core, code);
@@ -105,6 +114,40 @@ fn record_step<F: Function, W: Width>(core: &mut Core, a: u64) {
     let kind = if F::FUNCTION == Binary::Add { FlagKind::Inc } else { FlagKind::Dec };
     record(core, kind, W::SIZE, a, 1);
     core.cpu.set(Reg::FLAG_C, carry as u64);
+}
+
+handler! {
+    /// adc and sbb
+    with_carry<F: Function, W: Width>(core, code, at, left) {
+        let (a, b) = (reg(core, code.a), reg(core, code.f));
+        let result = compute_with_carry::<F, W>(core, a, b);
+        set_reg(core, code.a, result);
+    }
+}
+handler! {
+    with_carry_const<F: Function, W: Width>(core, code, at, left) {
+        let a = reg(core, code.a);
+        let result = compute_with_carry::<F, W>(core, a, code.imm);
+        set_reg(core, code.a, result);
+    }
+}
+handler! {
+    /// The same on the low byte or word of a register.
+    with_carry_part<F: Function, W: Width>(core, code, at, left) {
+        let (a, b) = (reg(core, code.a), reg(core, code.f));
+        let result = compute_with_carry::<F, W>(core, a, b);
+        set_reg(core, code.a, a & !W::SIZE.mask() | result);
+    }
+}
+
+#[inline(always)]
+fn compute_with_carry<F: Function, W: Width>(core: &mut Core, a: u64, b: u64) -> u64 {
+    let carry = core.cpu.flag_record().holds(Condition::Below) as u64;
+    let kind = if F::FUNCTION == Binary::Add { FlagKind::Adc } else { FlagKind::Sbb };
+    record(core, kind, W::SIZE, a, b);
+    core.cpu.set(Reg::FLAG_C, carry);
+    let partial = values::binary(F::FUNCTION, W::SIZE, a, b);
+    values::binary(F::FUNCTION, W::SIZE, partial, carry)
 }
 
 handler! {

@@ -34,76 +34,74 @@ handler! {
 
 // Ends of blocks.
 
-/// The block ends without a control transfer.
-pub unsafe fn fall_through(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave::<0>(core, at, left) }
+ending! {
+    /// The block ends without a control transfer.
+    fall_through(core, _code, at, left) {
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave::<0>(core, at, left) }
+    }
 }
-
-pub unsafe fn jump(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave::<1>(core, at, left) }
+ending! {
+    jump(core, _code, at, left) {
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave::<1>(core, at, left) }
+    }
 }
-
-pub unsafe fn jump_reg(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let target = reg(core, code.f);
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave_to(core, target, left) }
+ending! {
+    jump_reg(core, code, at, left) {
+        let target = reg(core, code.f);
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave_to(core, target, left) }
+    }
 }
-
-pub unsafe fn jump_load<M: Mode>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let target = load!(core, at, left, W8, M, M::address(core, code));
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave_to(core, target, left) }
+ending! {
+    jump_load<M: Mode>(core, code, at, left) {
+        let target = load!(core, at, left, W8, M, M::address(core, code));
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave_to(core, target, left) }
+    }
 }
-
-pub unsafe fn call(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    push!(core, at, left, code.imm);
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave::<1>(core, at, left) }
+ending! {
+    call(core, code, at, left) {
+        push!(core, at, left, code.imm);
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave::<1>(core, at, left) }
+    }
 }
-
-pub unsafe fn call_reg(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let target = reg(core, code.f);
-    push!(core, at, left, code.imm);
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave_to(core, target, left) }
+ending! {
+    call_reg(core, code, at, left) {
+        let target = reg(core, code.f);
+        push!(core, at, left, code.imm);
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave_to(core, target, left) }
+    }
 }
-
-pub unsafe fn call_load<M: Mode>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let target = load!(core, at, left, W8, M, M::address(core, code));
-    push!(core, at, left, code.imm);
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave_to(core, target, left) }
+ending! {
+    call_load<M: Mode>(core, code, at, left) {
+        let target = load!(core, at, left, W8, M, M::address(core, code));
+        push!(core, at, left, code.imm);
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave_to(core, target, left) }
+    }
 }
-
-/// `imm` is what the stack pointer moves by.
-pub unsafe fn ret(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let stack = core.cpu.get(Reg::RSP);
-    let target = load!(core, at, left, W8, OnStack, stack);
-    core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
-    // SAFETY: the contract of `Handler`.
-    unsafe { leave_to(core, target, left) }
+ending! {
+    /// `imm` is what the stack pointer moves by.
+    ret(core, code, at, left) {
+        let stack = core.cpu.get(Reg::RSP);
+        let target = load!(core, at, left, W8, OnStack, stack);
+        core.cpu.set(Reg::RSP, stack.wrapping_add(code.imm));
+        // SAFETY: the contract of `Handler`.
+        unsafe { leave_to(core, target, left) }
+    }
 }
-
-pub unsafe fn branch<D: Decision>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    unsafe {
-        match core.cpu.flag_record().holds_at_once(D::CONDITION) {
-            Some(holds) => decide(core, at, left, holds),
-            None => branch_by_flags::<D>(core, at, left),
+ending! {
+    branch<D: Decision>(core, _code, at, left) {
+        // SAFETY: the contract of `Handler`.
+        unsafe {
+            match core.cpu.flag_record().holds_at_once(D::CONDITION) {
+                Some(holds) => decide(core, at, left, holds),
+                None => branch_by_flags::<D>(core, at, left),
+            }
         }
     }
 }
@@ -116,89 +114,72 @@ unsafe fn branch_by_flags<D: Decision>(core: &mut Core, at: *const Code, left: u
     // SAFETY: the contract of `Handler`.
     unsafe { decide(core, at, left, holds) }
 }
-
-/// A branch in the same block as the function that set the flags it goes by.
-pub unsafe fn branch_after<D: Decision, F: Function, W: Width>(core: &mut Core, at: *const Code, left: u64) {
-    let (a, b) = (core.cpu.get(Reg::FLAG_A), core.cpu.get(Reg::FLAG_B));
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, decided::<D, F, W>(a, b)) }
+ending! {
+    /// A branch in the same block as the function that set the flags it goes by.
+    branch_after<D: Decision, F: Function, W: Width>(core, _code, at, left) {
+        let (a, b) = (core.cpu.get(Reg::FLAG_A), core.cpu.get(Reg::FLAG_B));
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, decided::<D, F, W>(a, b)) }
+    }
 }
 
 // A comparison and the jump after it.
 
-pub unsafe fn compare_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let (a, b) = (reg(core, code.a), reg(core, code.f));
-    record(core, FlagKind::Sub, W::SIZE, a, b);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+ending! {
+    compare_branch<D: Decision, W: Width>(core, code, at, left) {
+        let (a, b) = (reg(core, code.a), reg(core, code.f));
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+    }
 }
-
-pub unsafe fn compare_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let (a, b) = (reg(core, code.a), code.imm);
-    record(core, FlagKind::Sub, W::SIZE, a, b);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+ending! {
+    compare_const_branch<D: Decision, W: Width>(core, code, at, left) {
+        let (a, b) = (reg(core, code.a), code.imm);
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+    }
 }
-
-pub unsafe fn compare_load_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-    left: u64,
-) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let b = load!(core, at, left, W, M, M::address(core, code));
-    let a = reg(core, code.a);
-    record(core, FlagKind::Sub, W::SIZE, a, b);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+ending! {
+    compare_load_branch<D: Decision, W: Width, M: Mode>(core, code, at, left) {
+        let b = load!(core, at, left, W, M, M::address(core, code));
+        let a = reg(core, code.a);
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+    }
 }
-
-pub unsafe fn compare_memory_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-    left: u64,
-) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let a = load!(core, at, left, W, M, M::address(core, code));
-    let b = reg(core, code.a);
-    record(core, FlagKind::Sub, W::SIZE, a, b);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+ending! {
+    compare_memory_branch<D: Decision, W: Width, M: Mode>(core, code, at, left) {
+        let a = load!(core, at, left, W, M, M::address(core, code));
+        let b = reg(core, code.a);
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+    }
 }
-
-pub unsafe fn compare_memory_const_branch<D: Decision, W: Width, M: Mode>(
-    core: &mut Core,
-    at: *const Code,
-    left: u64,
-) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let (a, b) = (load!(core, at, left, W, M, M::address(core, code)), code.imm);
-    record(core, FlagKind::Sub, W::SIZE, a, b);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+ending! {
+    compare_memory_const_branch<D: Decision, W: Width, M: Mode>(core, code, at, left) {
+        let (a, b) = (load!(core, at, left, W, M, M::address(core, code)), code.imm);
+        record(core, FlagKind::Sub, W::SIZE, a, b);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared::<D, W>(a, b)) }
+    }
 }
-
-pub unsafe fn test_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
-    record(core, FlagKind::Logic, W::SIZE, result, 0);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared_zero::<D, W>(result)) }
+ending! {
+    test_branch<D: Decision, W: Width>(core, code, at, left) {
+        let result = reg(core, code.a) & reg(core, code.f) & W::SIZE.mask();
+        record(core, FlagKind::Logic, W::SIZE, result, 0);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared_zero::<D, W>(result)) }
+    }
 }
-
-pub unsafe fn test_const_branch<D: Decision, W: Width>(core: &mut Core, at: *const Code, left: u64) {
-    // SAFETY: the contract of `Handler`.
-    let code = unsafe { &*at };
-    let result = reg(core, code.a) & code.imm;
-    record(core, FlagKind::Logic, W::SIZE, result, 0);
-    // SAFETY: the contract of `Handler`.
-    unsafe { decide(core, at, left, compared_zero::<D, W>(result)) }
+ending! {
+    test_const_branch<D: Decision, W: Width>(core, code, at, left) {
+        let result = reg(core, code.a) & code.imm;
+        record(core, FlagKind::Logic, W::SIZE, result, 0);
+        // SAFETY: the contract of `Handler`.
+        unsafe { decide(core, at, left, compared_zero::<D, W>(result)) }
+    }
 }

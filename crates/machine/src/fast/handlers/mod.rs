@@ -2,7 +2,7 @@
 //! memory. Each is safe to call under the contract of [`super::Handler`].
 
 use super::parts::*;
-use super::{Code, Exit, Links};
+use super::{Code, Exit, Handler, Links};
 use crate::block::Block;
 use crate::exec::{Context, Flow, MOST_ELEMENTS, execute_instruction};
 use crate::fault::FaultKind;
@@ -11,6 +11,7 @@ use crate::observer::{Observer, Unwatched};
 use crate::trace::Log;
 use crate::{Core, PAGE_SIZE, Time};
 use lift::{Op, Reg};
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Acquire;
 
 /// Goes on with the next code.
@@ -94,15 +95,91 @@ unsafe fn leave_to(core: &mut Core, target: u64, left: u64) {
     }
 }
 
-macro_rules! handler {
-    ($(#[$doc:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? ($core:ident, $code:ident, $at:ident, $left:ident) $body:block) => {
-        $(#[$doc])*
-        pub unsafe fn $name $(<$($type: $bound),+>)? ($core: &mut Core, $at: *const Code, $left: u64) {
+/// What a code does, as a type, so that handlers can be put together from several.
+///
+/// Both functions are safe to call under the contract of [`Handler`].
+pub trait Step {
+    /// What does it alone.
+    const HANDLER: Handler;
+
+    /// Does it and goes on with `N`.
+    unsafe fn run<N: Next>(core: &mut Core, at: *const Code, left: u64);
+}
+
+/// What follows a step; `at` is the code that is done.
+pub trait Next {
+    unsafe fn go(core: &mut Core, at: *const Code, left: u64);
+}
+
+/// Whatever the next code is.
+pub struct Dispatch;
+
+impl Next for Dispatch {
+    #[inline(always)]
+    unsafe fn go(core: &mut Core, at: *const Code, left: u64) {
+        // SAFETY: the contract of `Handler`.
+        unsafe { advance(core, at, left) }
+    }
+}
+
+/// The next code, which is known to be this step.
+pub struct Then<S>(PhantomData<S>);
+
+impl<S: Step> Next for Then<S> {
+    #[inline(always)]
+    unsafe fn go(core: &mut Core, at: *const Code, left: u64) {
+        // SAFETY: the contract of `Handler`; only the last code of a block has none after it.
+        unsafe { S::run::<Dispatch>(core, at.add(1), left) }
+    }
+}
+
+/// Makes a handler and the step of the same name.
+macro_rules! step {
+    ($(#[$meta:meta])* $name:ident [$($type:ident : $bound:ident),*] ($core:ident, $code:ident, $at:ident, $left:ident) $body:block) => {
+        $(#[$meta])*
+        pub unsafe fn $name<$($type: $bound),*>($core: &mut Core, $at: *const Code, $left: u64) {
             // SAFETY: the contract of `Handler`.
-            let $code = unsafe { &*$at };
-            $body
-            // SAFETY: as above.
-            unsafe { advance($core, $at, $left) }
+            unsafe { <$name<$($type),*> as Step>::run::<Dispatch>($core, $at, $left) }
+        }
+
+        #[allow(non_camel_case_types, dead_code, reason = "a name for what the handler does, never a value")]
+        pub struct $name<$($type),*> {
+            types: PhantomData<($($type,)*)>,
+        }
+
+        impl<$($type: $bound),*> Step for $name<$($type),*> {
+            const HANDLER: Handler = $name::<$($type),*>;
+
+            #[inline(always)]
+            unsafe fn run<N: Next>($core: &mut Core, $at: *const Code, $left: u64) {
+                // SAFETY: the contract of `Handler`.
+                let $code = unsafe { &*$at };
+                $body
+            }
+        }
+    };
+}
+
+/// A handler after which the next code follows.
+macro_rules! handler {
+    ($(#[$meta:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? ($core:ident, $code:ident, $at:ident, $left:ident) $body:block) => {
+        step! {
+            $(#[$meta])*
+            $name [$($($type: $bound),+)?] ($core, $code, $at, $left) {
+                $body
+                // SAFETY: the contract of `Handler`.
+                unsafe { N::go($core, $at, $left) }
+            }
+        }
+    };
+}
+
+/// A handler that leaves the block.
+macro_rules! ending {
+    ($(#[$meta:meta])* $name:ident $(<$($type:ident : $bound:ident),+>)? ($core:ident, $code:ident, $at:ident, $left:ident) $body:block) => {
+        step! {
+            $(#[$meta])*
+            $name [$($($type: $bound),+)?] ($core, $code, $at, $left) $body
         }
     };
 }
@@ -288,11 +365,13 @@ macro_rules! push {
 mod arithmetic;
 mod control;
 mod movement;
+mod unary;
 mod vector;
 
 pub use arithmetic::*;
 pub use control::*;
 pub use movement::*;
+pub use unary::*;
 pub use vector::*;
 
 /// Runs an instruction's plain ops by the reference executor; `imm` points to them, `a` says whether its loads are unchecked.

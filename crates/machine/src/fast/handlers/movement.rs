@@ -22,6 +22,13 @@ handler! {
     }
 }
 handler! {
+    /// A general register to an XMM register, whose rest is cleared.
+    move_clear<W: Width>(core, code, at, left) {
+        let value = reg(core, code.f) & W::SIZE.mask();
+        core.cpu.set_pair(Reg(code.a), value as u128);
+    }
+}
+handler! {
     zero_extend<W: Width>(core, code, at, left) {
         set_reg(core, code.a, reg(core, code.f) & W::SIZE.mask());
     }
