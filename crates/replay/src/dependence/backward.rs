@@ -191,6 +191,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.worked(stmt, since, time);
             return passed;
         }
+        if W::WATCHES {
+            self.watch.works(self.now.address, in_scope);
+        }
         let Some(instance) = self.frames.instance() else { return need };
         let mut passed = need.passed_on(instance.number);
         if in_scope {
@@ -207,9 +210,6 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
                 Made::Omission(Strength::Weak) => share.weak_omissions += 1,
                 Made::Register(_) | Made::Memory { .. } | Made::Kernel(_) | Made::Call => {}
             }
-        }
-        if W::WATCHES {
-            self.watch.works(self.now.address, in_scope);
         }
         if W::WATCHES {
             let step = Step {
