@@ -50,7 +50,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     println!("{}", memory::table(&whydunit, divisor)?);
     println!("{}", snapshots::table()?);
-    println!("{}", recordings::table(rounds, divisor)?);
+    println!("{}", recordings::table(rounds, divisor, clock)?);
     println!("{}", debug_info::table(rounds)?);
     println!("{}", switching::table(divisor)?);
     Ok(())

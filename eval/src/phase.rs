@@ -56,16 +56,16 @@ impl Phase {
         let argv = self.command.iter().map(|word| word.as_bytes().to_vec()).collect();
         let config = Config { argv, ..Config::new(PathBuf::from(program)) };
         let mut process = Process::load(&config)?;
-        let start = Instant::now();
+        let start = Start::now();
         if self.what == What::Run {
             match process.run(Time(u64::MAX), &mut Unwatched) {
                 Exit::Exited(0) => {}
                 other => bail!("the program ended otherwise: {other:?}"),
             }
-            return tell(process.machine.time, start.elapsed());
+            return tell(process.machine.time, start.taken());
         }
         let mut recording = Recording::make(process, Time(u64::MAX));
-        let recorded = start.elapsed();
+        let recorded = start.taken();
         let taken = match self.what {
             What::Run | What::Record => recorded,
             What::Slice => slice(&mut recording)?,
@@ -79,12 +79,45 @@ impl Phase {
     }
 }
 
-fn tell(end: Time, taken: Duration) -> Result<()> {
-    eprintln!("instructions: {}\nnanoseconds: {}", end.0, taken.as_nanos());
+/// What a phase took.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    wall: Duration,
+    /// Processor time of the thread that somebody waits for. A pass has another one, which traces ahead.
+    processor: Duration,
+}
+
+struct Start {
+    wall: Instant,
+    processor: Duration,
+}
+
+impl Start {
+    fn now() -> Start {
+        Start { wall: Instant::now(), processor: own_processor_time() }
+    }
+
+    fn taken(&self) -> Taken {
+        let processor = own_processor_time().saturating_sub(self.processor);
+        Taken { wall: self.wall.elapsed(), processor }
+    }
+}
+
+fn own_processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for writing.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0))
+        + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+fn tell(end: Time, taken: Taken) -> Result<()> {
+    eprintln!("instructions: {}\nnanoseconds: {}", end.0, taken.wall.as_nanos());
+    eprintln!("processor nanoseconds: {}", taken.processor.as_nanos());
     Ok(())
 }
 
-fn slice(recording: &mut Recording) -> Result<Duration> {
+fn slice(recording: &mut Recording) -> Result<Taken> {
     let program = Program::from_memory(&recording.last().machine.memory);
     let mut code = Code::new(&program, Scope::new(&[], &[])?);
     // The last byte is the end of a line.
@@ -92,42 +125,41 @@ fn slice(recording: &mut Recording) -> Result<Duration> {
     let place = Place::Output { stream: Stream::Stdout, offset };
     let question =
         Question { time: recording.end(), cells: vec![Cell::Kernel { place, length: 1 }], why_here: false };
-    let start = Instant::now();
+    let start = Start::now();
     let slice = recording.slice(&mut code, &question, Follow::Full, &mut Unseen);
     if slice.statements.len() < 10 {
         bail!("the slice has only {} statements", slice.statements.len());
     }
-    Ok(start.elapsed())
+    Ok(start.taken())
 }
 
 /// The longest of some.
-fn seek(recording: &mut Recording) -> Duration {
-    let mut longest = Duration::ZERO;
+fn seek(recording: &mut Recording) -> Taken {
+    let mut longest = Taken::default();
     for number in 1..=SEEKS {
         let time = Time(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % recording.end().0.max(1));
-        let start = Instant::now();
-        recording.at(time);
-        longest = longest.max(start.elapsed());
+        let taken = timed(|| _ = recording.at(time));
+        longest = if taken.wall > longest.wall { taken } else { longest };
     }
     longest
 }
 
-fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
+fn timed(work: impl FnOnce()) -> Taken {
+    let start = Start::now();
     work();
-    start.elapsed()
+    start.taken()
 }
 
-fn index(recording: &mut Recording) -> Result<Duration> {
+fn index(recording: &mut Recording) -> Result<Taken> {
     let program = Program::from_memory(&recording.last().machine.memory);
     let (flow, scope) = (Flow::new(&program), Scope::default());
-    let start = Instant::now();
+    let start = Start::now();
     let last = Time(recording.end().0.saturating_sub(1));
     Indices::new(&flow, &scope).at(recording, last).context("an index of the last instruction")?;
-    Ok(start.elapsed())
+    Ok(start.taken())
 }
 
-fn align(recording: &mut Recording) -> Duration {
+fn align(recording: &mut Recording) -> Taken {
     let program = Program::from_memory(&recording.last().machine.memory);
     let (flow, scope) = (Flow::new(&program), Scope::default());
     let keys = keys_of_one(&program);
@@ -140,11 +172,11 @@ fn align(recording: &mut Recording) -> Duration {
 }
 
 /// What all diversions take together.
-fn divert(recording: &mut Recording) -> Duration {
+fn divert(recording: &mut Recording) -> Taken {
     let program = Program::from_memory(&recording.last().machine.memory);
     let flow = Flow::new(&program);
     let (mut scanner, mut shapes) = (Scanner::default(), Shapes::default());
-    let (mut count, mut reached, mut taken) = (0u64, 0u64, Duration::ZERO);
+    let (mut count, mut reached, mut taken) = (0u64, 0u64, Taken::default());
     let middle = Time(recording.end().0 / 2);
     recording.forward(middle..Time(middle.0 + DIVERTED), |segment| {
         let mut process = segment.before.fork();
@@ -155,11 +187,13 @@ fn divert(recording: &mut Recording) -> Duration {
             let time = Time(pass.time.0 + (shape.addresses().len() as u64).saturating_sub(1));
             process.run(time, &mut Unwatched);
             let flip = Intervention::At(time, Action::FlipBranch);
-            taken += timed(|| {
+            let one = timed(|| {
                 let mut diversion = Diversion::new(&mut process, &[flip]);
                 let arrival = diversion.run_to(function.reconvergence(shape.last()), LONGEST, &mut scanner);
                 reached += u64::from(arrival.outcome == Outcome::Reached);
             });
+            taken.wall += one.wall;
+            taken.processor += one.processor;
             count += 1;
         }
         true

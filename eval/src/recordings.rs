@@ -9,12 +9,13 @@ use anyhow::Result;
 
 use crate::measure::{self, Cost, median};
 use crate::place;
+use crate::speed::Clock;
 
 /// Runs of about 1, 10, 100 and 1,000 million instructions: rounds and entries of ledger. The last one is as long as the one
 /// before, with ten times the data.
 const LENGTHS: [(u32, u32); 5] = [(1, 200), (1, 2400), (10, 2400), (100, 2400), (10, 23_500)];
 
-pub fn table(rounds: usize, divisor: usize) -> Result<String> {
+pub fn table(rounds: usize, divisor: usize, clock: Clock) -> Result<String> {
     let ledger = place::compile("ledger")?;
     let mut text = String::from(
         "| instructions | entries | run, ns each | recording ÷ run | full slice ÷ run | slice, ns each | recording, peak | slice, peak | longest seek |\n\
@@ -23,7 +24,7 @@ pub fn table(rounds: usize, divisor: usize) -> Result<String> {
     let lengths = if divisor > 1 { &LENGTHS[..2] } else { &LENGTHS[..] };
     for &(turns, entries) in lengths {
         let command = [ledger.clone().into(), turns.to_string().into(), entries.to_string().into()];
-        let phases = measured(&command, if entries * turns > 100_000 { 1 } else { rounds })?;
+        let phases = measured(&command, if entries * turns > 100_000 { 1 } else { rounds }, clock)?;
         let [run, record, slice, seek] = &phases;
         let (instructions, plain) = (run.instructions as f64, run.time.as_secs_f64());
         let _ = writeln!(
@@ -50,7 +51,11 @@ struct Measured {
     peak: u64,
 }
 
-fn measured(command: &[OsString], rounds: usize) -> Result<[Measured; 4]> {
+fn measured(command: &[OsString], rounds: usize, clock: Clock) -> Result<[Measured; 4]> {
+    let statistic = match clock {
+        Clock::Wall => "nanoseconds",
+        Clock::Processor => "processor nanoseconds",
+    };
     let phases = ["run", "record", "slice", "seek"];
     let mut costs: [Vec<Cost>; 4] = Default::default();
     for _ in 0..rounds {
@@ -61,7 +66,7 @@ fn measured(command: &[OsString], rounds: usize) -> Result<[Measured; 4]> {
     Ok(costs.map(|costs| Measured {
         instructions: costs.last().and_then(|cost| cost.statistic("instructions")).unwrap_or(0),
         time: Duration::from_nanos(
-            median(&costs.iter().filter_map(|cost| cost.statistic("nanoseconds")).collect::<Vec<_>>())
+            median(&costs.iter().filter_map(|cost| cost.statistic(statistic)).collect::<Vec<_>>())
                 .unwrap_or(0),
         ),
         peak: costs.iter().map(|cost| cost.peak_resident_bytes).max().unwrap_or(0),

@@ -6,7 +6,7 @@ use replay::story::{AskError, Asked, Begun, BegunWith, Subject, Target};
 use replay::{
     Bounds, Code, Follow, Made, Question, Recording, Seed, Slice, Step, StmtId, Strength, Unseen, Use, Watch,
 };
-use report::{Gathering, SliceReport, envelope};
+use report::{Gathering, SliceReport, envelope, quoted};
 use serde_json::json;
 
 use crate::args::{BackwardKind, Format, SliceArguments, SliceKind};
@@ -179,7 +179,7 @@ fn begun_with(begun: &Begun) -> String {
         BegunWith::Statement => format!("what {place} did"),
         BegunWith::Condition => format!("the condition at {place}"),
         BegunWith::Input { offset } => format!("byte {offset} of standard input"),
-        BegunWith::Argument { number, text } => format!("argument {number} \"{}\"", text.escape_debug()),
+        BegunWith::Argument { number, text } => format!("argument {number} {}", quoted(text)),
     }
 }
 

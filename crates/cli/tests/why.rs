@@ -49,6 +49,14 @@ fn compile(scratch: &Scratch, source: &Path, options: &[&str]) -> Option<String>
     Some(format!("./{stem}"))
 }
 
+/// Compiles a source where it is, by all of its path, into the scratch folder.
+fn compile_there(scratch: &Scratch, source: &Path) -> String {
+    let mut command = Command::new("gcc");
+    command.current_dir(scratch.path()).args(["-g", "-w", "-o", "there"]).arg(source);
+    assert!(command.status().unwrap().success());
+    "./there".to_owned()
+}
+
 /// Addresses and times depend on the host's environment and libraries.
 fn normalised(text: &str) -> String {
     without_times(&without_addresses(text))
@@ -366,6 +374,39 @@ fn answers_fit_the_terminal_and_have_no_colours_elsewhere() {
 }
 
 #[test]
+fn files_far_away_are_told_by_their_names() {
+    let scratch = Scratch::new("far_away");
+    let folder = scratch.path().join("of/many/folders/that/nobody/wants/to/read/in/each/line");
+    std::fs::create_dir_all(&folder).unwrap();
+    let far = folder.join("sum_loop.c");
+    std::fs::copy(program("sum_loop.c"), &far).unwrap();
+    let program = compile_there(&scratch, &far);
+    let mut command = scratch.command(&["why", "--at", "sum_loop.c:14:sum", "--", &program]);
+    let ran = common::ran(command.env("COLUMNS", "100").output().unwrap());
+    assert!(ran.stdout.contains("\n [1] sum_loop.c:13 | "), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_text_that_is_asked_about_is_followed_and_not_only_the_pointer_to_it() {
+    let scratch = Scratch::new("text");
+    let program = compile(&scratch, &program("greeting.c"), &["-O0"]).unwrap();
+    let ran = scratch.whydunit(&["why", "--at", "greeting.c:14:text", "--", &program, "you"]);
+    assert!(ran.stdout.contains("why is `text` \"hello you\""), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("from argument 1 \"you\""), "{}", ran.stdout);
+    let ran = scratch.whydunit(&["why", "--at", "greeting.c:14:*last", "--", &program, "you"]);
+    assert!(ran.stdout.contains("*last = 117 'u' [1]"), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn an_index_that_is_counted_on_is_made_of_itself() {
+    let scratch = Scratch::new("append");
+    let program = compile(&scratch, &program("append.c"), &["-O0"]).unwrap();
+    let ran = scratch.whydunit(&["why", "--at", "append.c:19:text.length", "--", &program]);
+    let told = "text->length = 3, computed from text->length = 2";
+    assert!(ran.stdout.replace('\u{a0}', " ").contains(told), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn what_a_string_routine_reads_beyond_a_text_is_no_origin() {
     let scratch = Scratch::new("neighbours");
     let program = compile(&scratch, &program("neighbours.c"), &["-O0", "-fno-builtin"]).unwrap();
@@ -410,6 +451,20 @@ fn trusted_code_that_did_most_of_the_work_is_named_as_what_to_suspect() {
     let trust = ["--trust", folder.to_str().unwrap(), "--", &program, "3"];
     let ran = scratch.whydunit(&[&at[..], &trust].concat());
     assert!(ran.stdout.contains("returned by scale") && !ran.stdout.contains("--suspect"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_program_that_is_all_trusted_is_named_as_what_to_suspect() {
+    let scratch = Scratch::new("all_trusted");
+    let folder = scratch.path().join("registry/src/whole");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(program("sum_loop.c"), folder.join("sum_loop.c")).unwrap();
+    let program = compile_there(&scratch, &folder.join("sum_loop.c"));
+    for at in ["sum_loop.c:14:sum", "output:0"] {
+        let ran = scratch.whydunit(&["why", "--at", at, "--", &program]);
+        let advice = format!("--suspect '{}' tells what that did", folder.display());
+        assert!(ran.stdout.contains(&advice), "{}{}", ran.stdout, ran.stderr);
+    }
 }
 
 #[test]

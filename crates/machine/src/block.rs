@@ -32,16 +32,18 @@ const MAX_SPACE: usize = 128 << 20;
 /// The number of the next block that is made.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
+// What is asked of a block each time that a pass over a run comes to it stands first, in one line of the host's caches.
+#[repr(C)]
 pub struct Block {
     /// No other block has it, in any space, also not after this one is gone.
     pub number: u64,
     pub start: u64,
-    /// The address after the last instruction.
-    pub end: u64,
     /// How many instructions it has.
     pub length: u64,
     /// How many words they have in a trace.
     words: usize,
+    /// The address after the last instruction.
+    pub end: u64,
     pub instructions: Box<[Instruction]>,
     ops: Box<[Op]>,
     pub codes: Codes,

@@ -14,7 +14,7 @@ use object::elf::{
 use object::read::elf::{Dyn, ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
 
-use crate::cfg::{Declared, FoundStarts, Returning, Sweep};
+use crate::cfg::{Declared, FoundStarts, Mentions, Returning, Sweep};
 use crate::cfi::CallFrames;
 use crate::debug_file;
 use crate::debug_info::DebugInfo;
@@ -60,6 +60,7 @@ pub(crate) struct ObjectFile {
     call_frames: OnceCell<CallFrames>,
     relocations: OnceCell<Relocations>,
     sweep: OnceCell<Sweep>,
+    mentions: Mentions,
     returning: Returning,
     found_starts: FoundStarts,
     declared: Declared,
@@ -82,6 +83,7 @@ impl ObjectFile {
             call_frames: OnceCell::new(),
             relocations: OnceCell::new(),
             sweep: OnceCell::new(),
+            mentions: Mentions::default(),
             returning: Returning::default(),
             found_starts: FoundStarts::default(),
             declared: Declared::default(),
@@ -144,6 +146,11 @@ impl ObjectFile {
     /// What all of the object's code refers to.
     pub fn sweep(&self) -> &Sweep {
         self.sweep.get_or_init(|| Sweep::new(self))
+    }
+
+    /// Addresses of data that may be in its code.
+    pub fn mentions(&self) -> &Mentions {
+        &self.mentions
     }
 
     /// Which functions are known to return, and which not to.

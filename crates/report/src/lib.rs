@@ -20,6 +20,7 @@ pub use explain::{CauseReport, ConditionReport, ExplainReport, Explained, LineRe
 pub use minimize::{ArgumentsReport, DifferenceReport, MinimizeReport, PartReport, RunsReport, SpanReport};
 pub use page::{ComparisonReport, Page, PrintedReport, Row, RowKind, SourceLine, SourceReport, Texts};
 pub use paper::{Colour, Paper};
+pub use quote::quoted;
 pub use slice::{Gathering, Line, SliceCounts, SliceReport, SourceFile, StatementReport, TriedCounts};
 pub use why::{
     AskedReport, KnownReport, LinkReport, OperandReport, OriginReport, OverflowReport, PassedReport,

@@ -2,7 +2,9 @@
 
 /// A text in quotation marks, with what would move a terminal's cursor written out.
 pub fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.escape_debug())
+    // What is within quotation marks may have the other kind as it is.
+    let parts: Vec<String> = text.split('\'').map(|part| part.escape_debug().to_string()).collect();
+    format!("\"{}\"", parts.join("'"))
 }
 
 /// A text without what would move a terminal's cursor.
@@ -35,5 +37,11 @@ mod tests {
     fn control_characters_are_written_out() {
         assert_eq!(quoted("a\n\u{1b}[1m"), "\"a\\n\\u{1b}[1m\"");
         assert_eq!(plain("a\tb"), "a b");
+    }
+
+    #[test]
+    fn only_the_quotation_marks_around_a_text_are_escaped_in_it() {
+        assert_eq!(quoted("x='1'"), "\"x='1'\"");
+        assert_eq!(quoted("\"\\'"), r#""\"\\'""#);
     }
 }

@@ -1,5 +1,7 @@
 //! The story of a value, for people.
 
+use std::collections::BTreeSet;
+
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain, quoted};
 use crate::why::{
@@ -94,28 +96,50 @@ fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn spot(place: &PlaceReport, by_name: bool) -> String {
+    let spot = place.spot();
+    if by_name { file_name(&spot).to_owned() } else { spot }
+}
+
+/// Whether no two files have the same name.
+fn have_names_of_their_own(places: &[&PlaceReport]) -> bool {
+    let paths: BTreeSet<&str> = places.iter().map(|place| place.file.as_str()).collect();
+    let names: BTreeSet<&str> = paths.iter().map(|path| file_name(path)).collect();
+    names.len() == paths.len()
+}
+
 /// The columns of a story.
 struct Layout {
     paper: Paper,
     /// How wide numbers with their brackets are, and places.
     numbers: usize,
     places: usize,
+    /// Files are told without their folders.
+    by_name: bool,
 }
 
 impl Layout {
     fn of(report: &WhyReport, paper: Paper) -> Layout {
-        let steps = || report.steps.iter().chain([&report.end]);
-        let places = steps().filter_map(|step| step.place.as_ref()).map(|place| place.spot().chars().count());
+        let steps = report.steps.iter().chain([&report.end]);
+        let places: Vec<&PlaceReport> = steps.filter_map(|step| step.place.as_ref()).collect();
         let numbers = report.steps.len().to_string().len() + 2;
         // Long paths must not push the text off the paper.
-        Layout { paper, numbers, places: places.max().unwrap_or(0).min(paper.width() / 3) }
+        let widest =
+            |by_name| places.iter().map(|place| spot(place, by_name).chars().count()).max().unwrap_or(0);
+        let by_name = widest(false) > paper.width() / 4 && have_names_of_their_own(&places);
+        Layout { paper, numbers, places: widest(by_name).min(paper.width() / 3), by_name }
     }
 
     fn step(&self, step: &StepReport, number: Option<usize>, text: &mut String) {
         let margin = self.numbers + 1 + self.places;
         let width = self.paper.width().saturating_sub(margin + 5).max(20);
         let number = number.map(|number| format!("[{number}]")).unwrap_or_default();
-        let place = step.place.as_ref().map(PlaceReport::spot).unwrap_or_else(|| "?".to_owned());
+        let place = step.place.as_ref().map_or_else(|| "?".to_owned(), |place| spot(place, self.by_name));
         let place = Paper::end_of(&place, self.places);
         let source = step.text.as_deref().map_or_else(|| "(source not found)".to_owned(), plain);
         let numbers = self.paper.paint(Colour::Number, &format!("{number:>0$}", self.numbers));

@@ -272,7 +272,8 @@ impl Part {
     fn announced(&self, index: usize) -> Option<u64> {
         let earlier = |distance: usize| self.passes.get(index.wrapping_sub(distance)).copied();
         if let Some(pass) = earlier(FETCHED) {
-            prefetch(pass as usize as *const Block);
+            // The first line of it is enough.
+            prefetch(pass as usize as *const u64);
         }
         let pass = earlier(ANNOUNCED).filter(|pass| pass & 1 == 0)?;
         let block = pass as usize as *const Block;
@@ -340,6 +341,12 @@ impl<'a> Pass<'a> {
     /// Which of the block's instructions ran.
     pub fn instructions(&self) -> Range<usize> {
         self.instructions.clone()
+    }
+
+    /// How many of the block's instructions ran.
+    #[inline]
+    pub fn length(&self) -> u64 {
+        (self.instructions.end - self.instructions.start) as u64
     }
 
     pub fn words(&self) -> &'a [u64] {

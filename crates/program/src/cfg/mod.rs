@@ -14,6 +14,7 @@ mod frozen;
 mod graph;
 mod landing_pads;
 mod memory;
+mod mentions;
 mod no_return;
 mod sweep;
 mod tables;
@@ -28,6 +29,7 @@ pub use graph::{BasicBlock, BlockId, Cfg, Hole, HoleKind, JumpTable, TableBound,
 pub(crate) use declared::Declared;
 pub(crate) use descent::Observed;
 pub(crate) use extent::FoundStarts;
+pub(crate) use mentions::Mentions;
 pub(crate) use no_return::Returning;
 pub(crate) use sweep::Sweep;
 

@@ -73,7 +73,7 @@ impl Sweep {
         called: &mut Vec<u64>,
         barriers: &mut Vec<u64>,
     ) {
-        let is_movable = object.segments().iter().any(|segment| segment.address == 0);
+        let is_movable = is_movable(object);
         let mut ops = Vec::new();
         // What frames describe the code at hand.
         let mut around = 0..0;
@@ -132,9 +132,14 @@ impl Sweep {
     }
 }
 
+/// Whether the object can be loaded anywhere.
+pub(super) fn is_movable(object: &ObjectFile) -> bool {
+    object.segments().iter().any(|segment| segment.address == 0)
+}
+
 /// An address that an op has as a constant. In an object that can be loaded anywhere (`is_movable`) other constants
 /// than those relative to the instruction are numbers.
-fn constant(op: &Op, is_movable: bool) -> Option<u64> {
+pub(super) fn constant(op: &Op, is_movable: bool) -> Option<u64> {
     match op {
         Op::Move { src: Value::Const(value), .. } => (!is_movable).then_some(*value),
         Op::Store { src: Value::Const(value), address, .. } if address.base != Reg::ZERO => {

@@ -7,24 +7,19 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lift::{Op, Reg};
-use linux::{Process, SERVED, SystemCall};
-use machine::{Pass, Time, Unwatched};
+use lift::Reg;
+use machine::Time;
 use program::{BlockId, State};
 
-use super::code::{BlockCode, Code, Ending, FunctionId, StmtId};
-use super::coming::Coming;
-use super::frames::{Frames, Instance, Left};
+use super::code::{Code, StmtId};
+use super::frames::{Frames, Instance};
 use super::need::{Need, Use};
-use super::ops::{Around, Served};
+use super::ops::Served;
 use super::pending::Pending;
-use super::potential::{Decision, Experiments, Potential, Strength};
+use super::potential::{Experiments, Potential, Strength};
 use super::sharing::Sharing;
 use super::slice::{Share, Slice, share_of};
 use super::step::{Cell, Follow, Made, Step, Watch};
-use super::stretch::Stretch;
-use crate::Segment;
-use crate::events::sets_stack_anew;
 use crate::patience::Patience;
 
 pub struct Backward<'c, 'p, W> {
@@ -36,7 +31,7 @@ pub struct Backward<'c, 'p, W> {
     pub(super) slice: Slice,
     pub(super) watch: &'c mut W,
     /// The instruction that ran next in time.
-    next: u64,
+    pub(super) next: u64,
     /// The main stack.
     pub(super) stack: Range<u64>,
     /// No byte of the stack below this is needed.
@@ -155,262 +150,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             && (self.follow == Follow::Data || self.frames.await_nothing())
     }
 
-    /// Goes over a stretch of the run, from its end to its start or to where the program began.
-    pub fn pass(&mut self, segment: Segment<'_>) {
-        if let Some(potential) = &mut self.potential {
-            potential.turn();
-        }
-        let mut calls = segment.calls.iter().rev().peekable();
-        let mut interruptions = segment.trace.interruptions().iter().rev().peekable();
-        let mut ahead = Coming::default();
-        for (pass, coming) in segment.trace.backward_announced() {
-            if let Some(block) = coming {
-                self.code.announce(block, &mut ahead);
-            }
-            let end = pass.time.0 + pass.instructions().len() as u64;
-            while let Some(interruption) = interruptions.next_if(|interruption| interruption.time.0 >= end) {
-                self.interruption(interruption);
-            }
-            let code = self.code.block(&pass);
-            self.slice.instructions += pass.instructions().len() as u64;
-            let call = code.call_time(&pass).and_then(|time| calls.next_if(|call| call.time == time));
-            self.block(&pass, &code, code.ending(&pass), call, segment.before);
-            if self.is_done() || pass.time <= self.begin {
-                return;
-            }
-        }
-        interruptions.for_each(|interruption| self.interruption(interruption));
-    }
-
-    fn block(
-        &mut self,
-        pass: &Pass<'_>,
-        code: &BlockCode,
-        ending: Ending,
-        call: Option<&SystemCall>,
-        before: &mut Process,
-    ) {
-        let around = Around::new(pass, code);
-        let (begin, last) = (around.begin, around.end);
-        self.repeated = None;
-        self.now.in_scope = code.in_scope;
-        self.now.has_frame_pointer = code.has_frame_pointer;
-        self.now.address = last.address;
-        self.now.time = Time(pass.time.0 + pass.instructions().len() as u64 - 1);
-        self.now.block = last.block;
-        self.now.is_transit = false;
-        let (left, slot) = self.transfer(pass, code.function, ending, before);
-        self.frames.visit(last.stmt, last.address);
-        let call = match call.filter(|call| call.number == SERVED) {
-            Some(served) => {
-                self.moved(served);
-                None
-            }
-            None => call,
-        };
-        if let Some(slot) = slot {
-            self.end_uninitialised(slot);
-        }
-        let called = self.take_over(left, ending);
-        let omitted = self.omission(ending, before);
-        let operand = called.or_else(|| self.decide(code, ending, omitted));
-        if operand.is_none() && call.is_none() && self.has_no_part(code) {
-            if !code.is_uniform {
-                self.frames.skip_to(begin.stmt);
-            }
-        } else {
-            self.instructions(&around, operand, call);
-        }
-        self.frames.passed(begin.address);
-        self.next = begin.address;
-    }
-
-    /// Nothing that the block writes can be needed.
-    fn has_no_part(&self, code: &BlockCode) -> bool {
-        code.writes & self.pending.wanted_slots() == 0 && !(code.stores && self.pending.has_memory())
-    }
-
-    /// `operand` says why it is needed what the last instruction decides by, or calls.
-    fn instructions(&mut self, around: &Around<'_, '_>, operand: Option<Need>, call: Option<&SystemCall>) {
-        let (pass, code) = (around.pass, around.code);
-        if around.is_whole && !W::CHOOSES {
-            self.stretches(&code.stretches, around, operand, call);
-        } else if let Some(stretches) = code.singly(pass).get(pass.instructions()) {
-            self.stretches(stretches, around, operand, call);
-        }
-    }
-
-    fn stretches(
-        &mut self,
-        stretches: &[Stretch],
-        around: &Around<'_, '_>,
-        mut operand: Option<Need>,
-        call: Option<&SystemCall>,
-    ) {
-        let mut stmt = StmtId::NONE;
-        for stretch in stretches.iter().rev() {
-            if stretch.stmt != stmt {
-                if stmt != StmtId::NONE {
-                    self.frames.passed(u64::MAX);
-                    self.frames.visit(stretch.stmt, stretch.last_address);
-                    self.repeated = None;
-                }
-                stmt = stretch.stmt;
-            }
-            let operand = operand.take();
-            if operand.is_none() && stretch.writes & self.pending.wanted_slots() == 0 && !stretch.stores {
-                continue;
-            }
-            let words = around.words(stretch);
-            if stretch.is_special {
-                self.special_stretch(stretch, around, words, call);
-            } else if stretch.is_whole(words) {
-                self.stretch(stretch, around, words, operand);
-            } else {
-                self.singly(stretch, around, operand);
-            }
-        }
-    }
-
-    /// A stretch whose instructions read what others have stored.
-    #[cold]
-    fn singly(&mut self, stretch: &Stretch, around: &Around<'_, '_>, mut operand: Option<Need>) {
-        let singly = around.code.singly(around.pass).get(stretch.instructions.clone()).unwrap_or_default();
-        for single in singly.iter().rev() {
-            self.stretch(single, around, around.words(single), operand.take());
-        }
-    }
-
-    fn special_stretch(
-        &mut self,
-        stretch: &Stretch,
-        around: &Around<'_, '_>,
-        words: &[u64],
-        call: Option<&SystemCall>,
-    ) {
-        self.put(stretch, around, 0);
-        let ops = around.pass.ops(stretch.instructions.start);
-        if ops.last() != Some(&Op::Syscall) {
-            let known = around.code.instructions.get(stretch.instructions.start);
-            return known.into_iter().for_each(|known| self.special(ops, words, &known.places));
-        }
-        if let Some(call) = call {
-            self.system_call(call);
-        }
-        self.stretch(stretch, around, words, None);
-    }
-
     pub(super) fn follows_control(&self) -> bool {
         self.follow != Follow::Data
-    }
-
-    /// Keeps account of activations. What those that begin here left open comes back, and the return slot of a call.
-    fn transfer(
-        &mut self,
-        pass: &Pass<'_>,
-        function: FunctionId,
-        ending: Ending,
-        before: &mut Process,
-    ) -> (Left, Option<u64>) {
-        let slot = pass.words().last().copied();
-        match (ending, slot) {
-            (Ending::Return, Some(slot)) => {
-                self.frames.enter(self.code, slot, function, self.next);
-                if self.code.function(function).allocator.is_some() {
-                    self.take_result();
-                }
-                (Left::default(), None)
-            }
-            (Ending::Call, Some(slot)) => (self.frames.leave(self.code, slot, function), Some(slot)),
-            _ if self.frames.top().is_none_or(|top| top.function != function) => {
-                let unwinds = |(_, ops): (u64, &[Op])| ops.iter().any(sets_stack_anew);
-                if ending != Ending::IndirectJump || !pass.whole_block().any(unwinds) {
-                    return (self.frames.jump(self.code, function), None);
-                }
-                let mut there = before.fork();
-                there.run(pass.time, &mut Unwatched);
-                (self.frames.unwound(self.code, function, &State::of(&there.machine)), None)
-            }
-            _ => (Left::default(), None),
-        }
-    }
-
-    /// What an allocator handed out depends on what was asked of it, not on how it found it.
-    fn take_result(&mut self) {
-        let needs = self.pending.take_slot(Reg::RAX);
-        let need = needs.iter().map(|(_, need)| need).reduce(Need::joined);
-        if let Some(frame) = self.frames.top() {
-            frame.result = need;
-        }
-    }
-
-    /// What a function left open when it began is the business of the call, or the jump, that led there. Says why it is needed
-    /// what was called.
-    fn take_over(&mut self, left: Left, ending: Ending) -> Option<Need> {
-        if let (Some(need), Some(function)) = (left.result, left.function) {
-            let passed = self.contribute(need, Made::Register(Reg::RAX));
-            let arguments = self.code.function(function).allocator.unwrap_or(0);
-            for reg in [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX].into_iter().take(arguments) {
-                self.need_slot(reg, 0xff, passed);
-            }
-        }
-        let passed = self.contribute(left.control?, Made::Call);
-        let passed = self.used_as(passed, Use::Control);
-        if left.pads && ending == Ending::Call {
-            self.need_slot(Reg::RDX, 0x0f, passed);
-        }
-        (ending == Ending::Call).then_some(passed)
-    }
-
-    /// A branch that decided about something in the slice is in it as well. Says why it is needed what it decided by.
-    fn decide(
-        &mut self,
-        code: &BlockCode,
-        ending: Ending,
-        omitted: Option<(Need, Strength)>,
-    ) -> Option<Need> {
-        if !matches!(ending, Ending::Branch | Ending::IndirectJump) {
-            return None;
-        }
-        let decided = self.decided(code).filter(|_| self.is_on_the_way());
-        self.slice.decisions += u64::from(decided.is_some() && self.now.in_scope);
-        let decided = decided.map(|need| self.contribute(need, Made::Decision));
-        let omitted = omitted.map(|(need, strength)| self.contribute(need, Made::Omission(strength)));
-        let passed = decided.into_iter().chain(omitted).reduce(Need::joined)?;
-        Some(self.used_as(passed, Use::Control))
-    }
-
-    /// What in the slice waits for the branch at hand.
-    fn decided(&mut self, code: &BlockCode) -> Option<Need> {
-        let frame = self.frames.top().filter(|frame| !frame.awaiting.is_empty())?;
-        let mut resolved: Option<Need> = None;
-        frame.awaiting.retain(|(block, need)| {
-            let decides = code.decides(self.code, *block);
-            if decides {
-                resolved = Some(resolved.map_or(*need, |known| known.joined(*need)));
-            }
-            !decides
-        });
-        resolved
-    }
-
-    /// What is needed and would have been written, had the branch or jump at hand gone another way.
-    fn omission(&mut self, ending: Ending, before: &mut Process) -> Option<(Need, Strength)> {
-        let potential = self.potential.as_mut()?;
-        if !matches!(ending, Ending::Branch | Ending::IndirectJump)
-            || !self.now.in_scope
-            || self.pending.is_empty()
-        {
-            return None;
-        }
-        let frame = self.frames.top().and_then(|frame| frame.slot()).filter(|_| self.now.has_frame_pointer);
-        let Now { time, address, .. } = self.now;
-        let decision = Decision { time, address, went: self.next, frame };
-        let pending = &mut self.pending;
-        match ending {
-            Ending::Branch => potential.omission(self.code, before, decision, pending),
-            _ => potential.switch_omission(self.code, before, decision, pending),
-        }
     }
 
     /// Goes on with what is known of experiments with the run; more are made as long as somebody waits.
@@ -450,6 +191,9 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             self.worked(stmt, since, time);
             return passed;
         }
+        if W::WATCHES {
+            self.watch.works(self.now.address, in_scope);
+        }
         let Some(instance) = self.frames.instance() else { return need };
         let mut passed = need.passed_on(instance.number);
         if in_scope {
@@ -460,12 +204,12 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             let share = share_of(&mut self.shares, stmt, time);
             share.count(passed, instance);
             (share.first, share.last) = (share.first.min(since), share.last.max(time));
-            share.decisions += u64::from(made == Made::Decision && in_scope);
-            share.omissions += u64::from(made == Made::Omission(Strength::Strong));
-            share.weak_omissions += u64::from(made == Made::Omission(Strength::Weak));
-        }
-        if W::WATCHES {
-            self.watch.works(self.now.address, in_scope);
+            match made {
+                Made::Decision => share.decisions += u64::from(in_scope),
+                Made::Omission(Strength::Strong) => share.omissions += 1,
+                Made::Omission(Strength::Weak) => share.weak_omissions += 1,
+                Made::Register(_) | Made::Memory { .. } | Made::Kernel(_) | Made::Call => {}
+            }
         }
         if W::WATCHES {
             let step = Step {
@@ -507,7 +251,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Whether what the instruction at hand makes is followed at all.
-    fn is_on_the_way(&mut self) -> bool {
+    pub(super) fn is_on_the_way(&mut self) -> bool {
         !W::CHOOSES || self.watch.is_on_the_way(self.now.time)
     }
 
@@ -560,6 +304,7 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
     }
 
     /// Some of up to 8 bytes.
+    #[inline(always)]
     pub(super) fn need_bytes(&mut self, address: u64, bytes: lift::Bytes, need: Need) {
         if W::CHOOSES && need.is_none() {
             return;

@@ -73,6 +73,8 @@ pub struct BlockCode {
     pub is_uniform: bool,
     /// It stands for a function that is served.
     is_served: bool,
+    /// It neither calls nor returns nor asks for anything: control stays in the function unless it jumps out of it.
+    pub is_straight: bool,
     pub ending: Ending,
     /// Where the ways from the branch or jump at its end meet again.
     pub meeting: Option<u64>,
@@ -114,7 +116,7 @@ impl BlockCode {
     pub fn call_time(&self, pass: &Pass<'_>) -> Option<Time> {
         match self.ending(pass) {
             _ if self.is_served => Some(pass.time),
-            Ending::Syscall => Some(Time(pass.time.0 + pass.instructions().len() as u64 - 1)),
+            Ending::Syscall => Some(Time(pass.time.0 + pass.length() - 1)),
             _ => None,
         }
     }
@@ -438,6 +440,7 @@ impl<'p> Code<'p> {
             singly: OnceCell::new(),
             decides: OnceCell::new(),
             is_served: pass.is_served(),
+            is_straight: matches!(ending, Ending::Plain | Ending::Branch) && !pass.is_served(),
             is_uniform: instructions.iter().all(|instruction| instruction.at.stmt == begin.stmt),
             begin,
             end: instructions.last().map_or(Position::NONE, |instruction| instruction.at),

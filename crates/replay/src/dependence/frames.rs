@@ -16,20 +16,12 @@ pub struct Instance {
     pub stmt: StmtId,
     /// Counted from 1, backwards in time.
     pub number: u32,
-    /// It is in the slice, in its data part, in its select part.
-    pub counted: bool,
-    pub counted_as_data: bool,
-    pub counted_as_select: bool,
+    /// How it was counted already, see [`Need::ways`].
+    pub counted: u32,
 }
 
 impl Instance {
-    pub const NONE: Instance = Instance {
-        stmt: StmtId::NONE,
-        number: 0,
-        counted: false,
-        counted_as_data: false,
-        counted_as_select: false,
-    };
+    pub const NONE: Instance = Instance { stmt: StmtId::NONE, number: 0, counted: 0 };
 }
 
 pub struct Frame {
@@ -110,6 +102,18 @@ impl Frames {
 
     pub fn top(&mut self) -> Option<&mut Frame> {
         self.stack.last_mut()
+    }
+
+    /// The activation at hand is one of this function.
+    #[inline]
+    pub fn is_within(&self, function: FunctionId) -> bool {
+        self.stack.last().is_some_and(|top| top.function == function)
+    }
+
+    /// The activation at hand waits for a branch of its own.
+    #[inline]
+    pub fn awaits_branch(&self) -> bool {
+        self.stack.last().is_some_and(|top| !top.awaiting.is_empty())
     }
 
     /// No activation waits for the branch that decided about it.
@@ -237,6 +241,7 @@ impl Frames {
     }
 
     /// The code that runs belongs to this statement; `address` is the last instruction of its stretch.
+    #[inline]
     pub fn visit(&mut self, stmt: StmtId, address: u64) {
         let Some(frame) = self.stack.last_mut() else { return };
         frame.went_back |= frame.next <= address && frame.next != 0;
@@ -251,6 +256,7 @@ impl Frames {
     }
 
     /// The first instruction of what was visited.
+    #[inline]
     pub fn passed(&mut self, address: u64) {
         if let Some(frame) = self.stack.last_mut() {
             frame.next = address;

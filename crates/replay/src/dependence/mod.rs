@@ -28,6 +28,7 @@ mod slot_set;
 mod step;
 mod stretch;
 mod transfer;
+mod walk;
 
 pub use ask::Question;
 pub use backward::Backward;

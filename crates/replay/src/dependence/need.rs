@@ -26,10 +26,8 @@ pub enum Use {
     Control,
 }
 
-/// Data alone leads here from the criterion.
-const DATA: u32 = 1 << 31;
-/// Some condition lies on the way here.
-const SELECT: u32 = 1 << 30;
+const DATA: u32 = Need::DATA;
+const SELECT: u32 = Need::SELECT;
 /// Only the inner workings of trusted code ask for it.
 const INTERNAL: u32 = 1 << 29;
 const USE_SHIFT: u32 = 27;
@@ -38,6 +36,12 @@ const MOST_DISTANCE: u32 = (1 << USE_SHIFT) - 1;
 
 impl Need {
     pub(super) const NONE: Need = Need(u64::MAX);
+    /// Data alone leads here from the criterion.
+    pub(super) const DATA: u32 = 1 << 31;
+    /// Some condition lies on the way here.
+    pub(super) const SELECT: u32 = 1 << 30;
+    /// Something leads here.
+    pub(super) const SERVED: u32 = 1;
 
     /// `knowledge` is the distance with what else is known in the high bits.
     const fn new(knowledge: u32, user: u32) -> Need {
@@ -80,6 +84,13 @@ impl Need {
 
     pub fn distance(self) -> u32 {
         self.knowledge() & MOST_DISTANCE
+    }
+
+    /// The ways that lead here from the criterion: [`SERVED`](Need::SERVED) with [`DATA`](Need::DATA) and [`SELECT`](Need::SELECT), or
+    /// either, or none.
+    #[inline]
+    pub(super) fn ways(self) -> u32 {
+        self.knowledge() & (DATA | SELECT) | Need::SERVED
     }
 
     /// Whether there is a way from the criterion here on which no condition lies.

@@ -46,7 +46,7 @@ impl<'a, 't> Around<'a, 't> {
     // Nothing is changed once it is made: what is stored in parts and moved as a whole at once makes the host wait.
     #[inline(always)]
     pub fn new(pass: &'a Pass<'t>, code: &'a BlockCode) -> Around<'a, 't> {
-        if pass.instructions().len() != code.instructions.len() {
+        if pass.length() != code.instructions.len() as u64 {
             return Around::of_part(pass, code);
         }
         let (begin, end) = (&code.begin, &code.end);
@@ -185,18 +185,22 @@ impl<W: Watch> Backward<'_, '_, W> {
             Output::Store { .. } => Made::Memory { address: at, length: length.into() },
         };
         let transfer = self.transferred(stretch, around, words, wish);
-        // What was only moved is no step of the program.
-        let Some((first, last)) = transfer.makers else {
-            self.hand_users_on(made);
-            self.apply(transfer, words, need);
-            return self.moved_on();
+        let passed = match transfer.makers {
+            // What was only moved is no step of the program.
+            None => {
+                self.hand_users_on(made);
+                need
+            }
+            Some((first, last)) => {
+                self.put(stretch, around, last);
+                let since = around.time(stretch, first);
+                let passed = self.contribute_since(need, made, since);
+                if transfer.chooses {
+                    self.contribute_since(self.used_as(passed, Use::Control), made, since);
+                }
+                passed
+            }
         };
-        self.put(stretch, around, last);
-        let since = around.time(stretch, first);
-        let passed = self.contribute_since(need, made, since);
-        if transfer.chooses {
-            self.contribute_since(self.used_as(passed, Use::Control), made, since);
-        }
         self.apply(transfer, words, passed);
         self.moved_on();
     }
@@ -214,7 +218,7 @@ impl<W: Watch> Backward<'_, '_, W> {
     }
 
     /// What an instruction used for something is needed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn apply(&mut self, transfer: &Transfer, words: &[u64], need: Need) {
         if W::CHOOSES && need.is_none() {
             return;

@@ -50,14 +50,16 @@ impl Share {
     }
 
     /// An instance serves a need.
+    #[inline]
     pub(super) fn count(&mut self, need: Need, instance: &mut Instance) {
         self.distance = self.distance.min(need.distance());
-        self.instances += u64::from(!instance.counted);
-        self.data_instances += u64::from(need.is_data() && !instance.counted_as_data);
-        self.select_instances += u64::from(need.is_select() && !instance.counted_as_select);
-        instance.counted = true;
-        instance.counted_as_data |= need.is_data();
-        instance.counted_as_select |= need.is_select();
+        let new = need.ways() & !instance.counted;
+        if new != 0 {
+            self.instances += u64::from(new & Need::SERVED != 0);
+            self.data_instances += u64::from(new & Need::DATA != 0);
+            self.select_instances += u64::from(new & Need::SELECT != 0);
+            instance.counted |= new;
+        }
     }
 }
 

@@ -231,6 +231,8 @@ pub struct Piece<'a> {
 /// What is wanted of slots, by use.
 struct Wanted {
     slots: [[Bytes; 3]; SLOTS],
+    /// The slots of which something may be wanted.
+    touched: SmallVec<[Reg; 16]>,
     transfer: Transfer,
     /// Of the instruction at hand: it makes something that is wanted, from something, and the frame pointer.
     makes: bool,
@@ -243,6 +245,7 @@ struct Wanted {
 pub fn trace(pieces: &[Piece<'_>], wish: Wish, outcome: u8) -> Transfer {
     let mut wanted = Wanted {
         slots: [[0; 3]; SLOTS],
+        touched: SmallVec::new(),
         transfer: Transfer::default(),
         makes: false,
         uses: false,
@@ -263,9 +266,11 @@ pub fn trace(pieces: &[Piece<'_>], wish: Wish, outcome: u8) -> Transfer {
         }
         wanted.leave(number as u8, piece);
     }
-    for (number, by_use) in (0..=u8::MAX).zip(wanted.slots) {
+    wanted.touched.sort_unstable();
+    for reg in &wanted.touched {
+        let by_use = wanted.slots[reg.index()];
         for (how, bytes) in USES.into_iter().zip(by_use).filter(|(_, bytes)| *bytes != 0) {
-            wanted.transfer.slots.push((Reg(number), bytes, how));
+            wanted.transfer.slots.push((*reg, bytes, how));
         }
     }
     wanted.transfer
@@ -279,10 +284,8 @@ impl Wanted {
         let bytes = wish.bytes();
         let all = pieces.last().map_or(0, |last| last.ops.len());
         match wish.output() {
-            Output::Slot(reg) => self.slots[reg.index()][Use::Value as usize] = bytes,
-            Output::Slots(set) => {
-                plain_slots_of(set).for_each(|reg| self.slots[reg.index()][Use::Value as usize] = bytes);
-            }
+            Output::Slot(reg) => self.add(reg, bytes, Use::Value),
+            Output::Slots(set) => plain_slots_of(set).for_each(|reg| self.add(reg, bytes, Use::Value)),
             Output::Store { instruction, op, first } => {
                 let pieces = pieces.get(..=usize::from(instruction)).unwrap_or(pieces);
                 self.makes = true;
@@ -312,8 +315,8 @@ impl Wanted {
             self.transfer.makers = Some((number, last));
         }
         (self.makes, self.uses, self.sets_frame_pointer) = (false, false, false);
-        for (number, by_use) in (0..=u8::MAX).zip(&mut self.slots) {
-            let reg = Reg(number);
+        for reg in self.touched.iter().copied() {
+            let by_use = &mut self.slots[reg.index()];
             // What a function saves when it begins is its caller's, who may keep a value there.
             let is_frame = reg == Reg::RBP && piece.has_frame_pointer && !piece.is_transit;
             if reg.is_temp() || is_no_dependence(reg) || is_frame {
@@ -328,8 +331,15 @@ impl Wanted {
     fn slot(&mut self, reg: Reg, bytes: Bytes, how: Use) {
         if reg != Reg::ZERO && bytes != 0 {
             self.uses = true;
-            self.slots[reg.index()][how as usize] |= bytes;
+            self.add(reg, bytes, how);
         }
+    }
+
+    fn add(&mut self, reg: Reg, bytes: Bytes, how: Use) {
+        if !self.touched.contains(&reg) {
+            self.touched.push(reg);
+        }
+        self.slots[reg.index()][how as usize] |= bytes;
     }
 
     fn value(&mut self, value: Value, bytes: Bytes, how: Use) {
@@ -350,7 +360,7 @@ impl Wanted {
     /// What is wanted after the op is replaced by what is wanted before it.
     fn through(&mut self, op: &Op, place: u8, chose: bool) {
         // All of it is taken before anything is added: an op may read what it overwrites.
-        let mut taken = Vec::new();
+        let mut taken = SmallVec::<[_; 4]>::new();
         made_slots(op, |slot| taken.push((slot, std::mem::take(&mut self.slots[slot.index()]))));
         for (slot, by_use) in taken {
             for (how, bytes) in USES.into_iter().zip(by_use).filter(|(_, bytes)| *bytes != 0) {

@@ -278,13 +278,28 @@ impl Seen {
         let frame = program.backtrace_of(&state, 1).frames.into_iter().next();
         let Some(frame) = frame else { return Ok(Seen { value: String::new(), cells: Vec::new() }) };
         let value = expression.evaluate(program, &state, &frame)?;
-        let cells = match &value.place {
+        let mut cells = match &value.place {
             Some(_) => cells_of(program, &value),
             None => operand_cells(program, &state, &frame, expression),
         };
+        cells.extend(text_cell(&value, &state));
         let value = super::fresh::without_fill(value, &state);
         Ok(Seen { value: super::describe::value_text(&value), cells })
     }
+}
+
+/// The characters that a pointer leads to, where they are what is told of it: who asks about a text means these.
+fn text_cell(value: &TypedValue, state: &State<'_>) -> Option<Cell> {
+    let (pointer, _) = value.text.split_once(" \"")?;
+    let (_, number) = pointer.split_once("0x")?;
+    // The name of what is there may follow.
+    let digits = number.split_once(' ').map_or(number, |(digits, _)| digits);
+    let address = u64::from_str_radix(digits, 16).ok()?;
+    let mut byte = [0];
+    let is_part = |at: &u64| !state.is_forbidden(*at) && state.read(*at, &mut byte) && byte != [0];
+    let length = (address..).take(LONGEST_TEXT).take_while(is_part).count() as u64;
+    // With the zero at its end.
+    Some(Cell::Memory { address, length: length + u64::from(byte == [0]) }).filter(|_| length > 0)
 }
 
 /// What a value that was computed is made of.
@@ -304,6 +319,8 @@ fn cells_of(program: &Program, value: &TypedValue) -> Vec<Cell> {
     }
 }
 
+/// So many characters of a text are asked about.
+const LONGEST_TEXT: usize = 200;
 /// The bytes of a long double that mean something; it takes up more, which nobody writes.
 const EXTENDED: u64 = 10;
 /// So many typedefs and qualifiers around a type are looked through.

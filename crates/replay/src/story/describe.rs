@@ -207,8 +207,10 @@ fn for_people(text: &str) -> String {
     let text = match bare.strip_prefix("0x").and_then(|rest| rest.split_once(' ')) {
         // A pointer to characters, with the characters.
         Some((_, rest)) if rest.starts_with('"') => rest,
-        // A function, with its name.
-        Some((_, rest)) if rest.starts_with('<') => rest,
+        // A function, with its name; or characters in a variable, with its name and the characters.
+        Some((_, rest)) if rest.starts_with('<') => {
+            rest.split_once("> ").map(|(_, text)| text).filter(|text| text.starts_with('"')).unwrap_or(rest)
+        }
         _ if bare == "0x0" => "NULL",
         // Of an array the text in it, not what lies behind.
         _ if bare.starts_with('"') => return shortened(&text_in_array(bare)),
@@ -268,6 +270,8 @@ mod tests {
         assert_eq!(told("(struct node *) 0x0"), "NULL");
         assert_eq!(told("(struct node *) 0x5555"), "0x5555");
         assert_eq!(told("0x7fff \"a b\""), "\"a b\"");
+        assert_eq!(told("0x4010 <buffer> \"a b\""), "\"a b\"");
+        assert_eq!(told("0x4010 <main+4>"), "<main+4>");
         assert_eq!(told("0x0"), "NULL");
         assert_eq!(told("\"3\\n\", '\\000' <repeats 29 times>"), "\"3\\n\"");
         assert_eq!(told("\"no\\000\\000rv\\367\""), "\"no\"");

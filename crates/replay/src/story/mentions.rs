@@ -224,9 +224,11 @@ const VERBS: [&str; 8] = ["return", "else", "goto", "case", "delete", "throw", "
 /// Whether a name that nothing is assigned to is declared there, as `x` in `int sum = 0, x;`.
 fn is_declared(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
-    let first = word_end(bytes, skip_space(bytes, 0));
+    let begin = skip_space(bytes, 0);
+    let first = word_end(bytes, begin);
     let second = skip_space(bytes, first);
-    let is_declaration = bytes.get(second).is_some_and(|byte| is_start(*byte) || *byte == b'*')
+    let is_declaration = first > begin
+        && bytes.get(second).is_some_and(|byte| is_start(*byte) || *byte == b'*')
         && !VERBS.contains(&text.get(..first).unwrap_or_default().trim());
     let before = bytes.get(..start).unwrap_or_default();
     let count = |wanted: u8| before.iter().filter(|byte| **byte == wanted).count();
@@ -392,6 +394,7 @@ mod tests {
         assert_eq!(marked("*to++ = *from;"), ["*to=", "to=?@", "*from?", "from?@"]);
         assert_eq!(marked("int *p = q * r;"), ["int?", "p=", "q?", "r?"]);
         assert_eq!(marked("return *p;"), ["return?", "*p?", "p?@"]);
+        assert_eq!(marked("*p"), ["*p?", "p?@"]);
     }
 
     #[test]

@@ -34,6 +34,7 @@ impl Recording {
         name_functions(&mut told);
         name_arguments(&mut told);
         told.iter_mut().for_each(tell_repeats_alike);
+        told.iter_mut().for_each(tell_as_value_what_is_counted_on);
         told.sort_by_key(|step| step.number);
         let mut steps = told.into_iter();
         let end = steps.next().unwrap_or_else(|| blank(0, 0, Role::Asked));
@@ -377,5 +378,12 @@ fn tell_repeats_alike(step: &mut Told) {
         && !step.made.is_empty()
     {
         repeats.made.retain(|known| step.made.iter().any(|made| made.name == known.name));
+    }
+}
+
+/// `text[length++] = letter` makes the next length of the length, whatever else it goes by it to.
+fn tell_as_value_what_is_counted_on(step: &mut Told) {
+    for operand in &mut step.used {
+        operand.is_address &= step.made.iter().all(|made| made.name != operand.known.name);
     }
 }

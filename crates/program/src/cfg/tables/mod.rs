@@ -8,6 +8,8 @@ mod constants;
 mod expression;
 mod symbolic;
 
+use std::cell::OnceCell;
+
 use lift::{Op, Reg, Size, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,6 +17,7 @@ use super::descent::Code;
 use super::extent::Extent;
 use super::flow::{self, Flow};
 use super::graph::TableBound;
+use super::mentions::Next;
 use crate::object_file::ObjectFile;
 use expression::{Evaluation, Expressions, Id, Node};
 use symbolic::{Constraint, State};
@@ -350,11 +353,10 @@ impl Resolver<'_, '_> {
             let given = |id: Id| if id == index { Some(value) } else { reached.known.get(&id).copied() };
             let target = evaluation.value(&given);
             let entry = evaluation.value_of(address)?;
-            let end = *end.get_or_insert_with(|| self.object.sweep().next_reference(entry));
-            if end.is_some_and(|end| entry >= end) {
+            let Some(target) = target.filter(|target| self.is_own_target(*target)) else { break };
+            if end.get_or_insert_with(|| End::of_table(entry)).is_before(self.object, entry) {
                 break;
             }
-            let Some(target) = target.filter(|target| self.is_own_target(*target)) else { break };
             cases.push((switched(expressions, index, value), target));
         }
         Some(Table { cases, default: None, bound: TableBound::Extent })
@@ -388,6 +390,30 @@ impl Resolver<'_, '_> {
         match self.object.call_frames().is_entry_height(self.jump) {
             Some(true) | None => Resolution::TailCall(None),
             Some(false) => Resolution::Unknown,
+        }
+    }
+}
+
+/// Where a table ends because something else begins, to which code refers.
+struct End {
+    first: u64,
+    next: OnceCell<Option<Next>>,
+}
+
+impl End {
+    fn of_table(first: u64) -> End {
+        End { first, next: OnceCell::new() }
+    }
+
+    /// Whether the table has ended before this entry.
+    fn is_before(&self, object: &ObjectFile, entry: u64) -> bool {
+        if entry <= self.first {
+            return false;
+        }
+        match *self.next.get_or_init(|| object.mentions().next(object, self.first)) {
+            Some(Next::NotBefore(next)) if entry < next => false,
+            Some(Next::At(next)) => entry >= next,
+            _ => object.sweep().next_reference(self.first).is_some_and(|next| entry >= next),
         }
     }
 }
