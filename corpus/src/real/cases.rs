@@ -12,7 +12,7 @@ use super::{Case, Kind, load, names};
 use crate::cases::{self, Fails, Fault};
 use crate::mutate::{self, Lines, Truth};
 
-/// Fetches and builds the real bugs, or those that are named.
+/// Fetches and builds the real bugs, or those that are named. Of all, those are left out that cannot be had: a mirror may have dropped one.
 pub fn all(chosen: &[String], place: &Path) -> Result<Vec<cases::Case>> {
     let known = names()?;
     for name in chosen {
@@ -22,9 +22,14 @@ pub fn all(chosen: &[String], place: &Path) -> Result<Vec<cases::Case>> {
     let mut found = Vec::new();
     for name in known.iter().filter(|name| chosen.is_empty() || chosen.contains(name)) {
         let case = load(name)?;
-        let built = build::build(&case, &sources, place)?;
-        eprintln!("{name}: built");
-        found.push(case_of(&case, built));
+        match build::build(&case, &sources, place) {
+            Ok(built) => {
+                eprintln!("{name}: built");
+                found.push(case_of(&case, built));
+            }
+            Err(error) if chosen.is_empty() => eprintln!("{name}: left out: {error:#}"),
+            Err(error) => return Err(error),
+        }
     }
     Ok(found)
 }
