@@ -55,8 +55,13 @@ struct Evaluation<'a> {
 
 impl Evaluation<'_> {
     /// Recursion is as deep as there are steps left.
-    fn value(&self, at: usize, id: ExprId) -> Option<u64> {
+    fn step(&self) -> Option<()> {
         self.steps.set(self.steps.get().checked_sub(1)?);
+        Some(())
+    }
+
+    fn value(&self, at: usize, id: ExprId) -> Option<u64> {
+        self.step()?;
         if self.is_number(at, id) {
             return Some(self.is);
         }
@@ -92,6 +97,7 @@ impl Evaluation<'_> {
 
     /// The low bytes, also where the others are not known.
     fn low(&self, at: usize, id: ExprId, size: Size) -> Option<u64> {
+        self.step()?;
         let trace = self.number.flow.traces.get(at)?;
         match *trace.values.get(id) {
             Expr::LowBytes(replaced, of) if size <= replaced => self.low(at, of, size),
@@ -102,6 +108,7 @@ impl Evaluation<'_> {
 
     /// The low bytes of what a place holds at the start of a block.
     fn at_start(&self, at: usize, place: Place, size: Size) -> Option<u64> {
+        self.step()?;
         let Number { flow, head, operand, .. } = *self.number;
         if at == head {
             return (operand.place() == Some(place)).then_some(self.is & size.mask());

@@ -37,7 +37,7 @@ const LONGEST_SPACING: u64 = 1 << 25;
 const MOST_FINE: u64 = 256;
 /// Bytes that checkpoints may take, however little memory the program has: those that last as long as the recording, and those
 /// of one pass, which costs more where they are few.
-const LEAST_COARSE: u64 = 8 << 20;
+const LEAST_COARSE: u64 = 6 << 20;
 const LEAST_FINE: u64 = 10 << 20;
 /// Instructions of a segment: its trace, some bytes an instruction, is to stay in the processor's cache.
 const SEGMENT: u64 = 1 << 17;
