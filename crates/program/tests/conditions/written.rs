@@ -202,16 +202,6 @@ fn cases_that_are_scattered_within_a_word_are_told_one_by_one() {
 }
 
 #[test]
-fn a_switch_on_what_took_very_many_steps_is_answered() {
-    let body = "__attribute__((noinline)) void say(int n) { __asm__ volatile (\"\" :: \"r\"(n)); }\n\
-        void t(unsigned char a) { unsigned char r = a; __asm__ volatile (\".rept 200000\\n mov %0, %0\\n .endr\" : \"+q\"(r)); \
-        switch (r) { case 97: case 98: case 105: case 111: case 117: say(1); break; default: say(2); } }";
-    conditions("steps", body, &["-O1"], |compiler, _, found, text| {
-        assert!(!found.is_empty(), "{compiler}\n{text}");
-    });
-}
-
-#[test]
 fn a_chain_of_comparisons_in_an_if_is_no_switch() {
     let body = "void t(int a) { if (a == 1 || a == 7 || a == 9 || a == 12) yes(1); else no(1); }";
     conditions("chain", body, &[], |compiler, _, found, text| {
