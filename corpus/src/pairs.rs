@@ -8,8 +8,9 @@ use crate::mutate::Mutant;
 use crate::suites::Harvest;
 use crate::workbench::{Judged, Verdict, Workbench};
 
-/// So many mutants are combined with each other, for each pair that is wanted.
+/// So many mutants are combined with each other, for each pair that is wanted, and at the least.
 const SINGLES: usize = 12;
+const FEWEST_SINGLES: usize = 48;
 /// So many combinations are tried, for each pair that is wanted.
 const COMBINATIONS: usize = 60;
 
@@ -23,9 +24,15 @@ impl Single {
     fn passes(&self, test: usize) -> bool {
         self.verdicts.get(test).is_some_and(|verdict| matches!(verdict, Some(Judged { fails: None, .. })))
     }
+
+    /// Whether some test fails because of it and another does not: what no test notices adds to no other mistake, either.
+    fn is_noticed_by_some(&self) -> bool {
+        let is_noticed = self.verdicts.iter().flatten().any(Judged::fails);
+        is_noticed && (0..self.verdicts.len()).any(|test| self.passes(test))
+    }
 }
 
-/// Looks for as many pairs among the mutants that were drawn, those of one function first: they meet more often.
+/// Looks for as many pairs among the mutants that were drawn, the nearest to each other in one function first: they meet more often.
 pub fn harvest(
     workbench: &Workbench<'_>,
     drawn: Vec<Mutant>,
@@ -33,7 +40,8 @@ pub fn harvest(
     place: &Path,
     harvest: &mut Harvest,
 ) -> Result<()> {
-    let singles = singles(workbench, drawn, count * SINGLES, &place.join("single"), harvest)?;
+    let wanted = (count * SINGLES).max(FEWEST_SINGLES);
+    let singles = singles(workbench, drawn, wanted, &place.join("single"), harvest)?;
     for (first, second) in combinations(&singles, workbench).into_iter().take(count * COMBINATIONS) {
         if harvest.cases.len() == count {
             break;
@@ -68,7 +76,7 @@ fn singles(
         }
         if mutant.is_valid(&workbench.program.source) && workbench.compile(&[&mutant], directory)? {
             let verdicts = workbench.judge(directory, |_| true)?;
-            singles.push(Single { mutant, verdicts });
+            singles.extend(Some(Single { mutant, verdicts }).filter(Single::is_noticed_by_some));
         } else {
             harvest.not_compiled += 1;
         }
@@ -76,7 +84,7 @@ fn singles(
     Ok(singles)
 }
 
-/// All pairs that do not overlap, those within a function first.
+/// All pairs that do not overlap, those within a function first, and the nearest of them.
 fn combinations<'a>(singles: &'a [Single], workbench: &Workbench<'_>) -> Vec<(&'a Single, &'a Single)> {
     let mut pairs = Vec::new();
     for (number, second) in singles.iter().enumerate() {
@@ -89,6 +97,9 @@ fn combinations<'a>(singles: &'a [Single], workbench: &Workbench<'_>) -> Vec<(&'
         is_apart && a.line != b.line
     });
     let function = |single: &Single| source.function_around(single.mutant.range.start);
-    pairs.sort_by_key(|(first, second)| function(first) != function(second));
+    pairs.sort_by_key(|(first, second)| {
+        let is_apart = function(first) != function(second);
+        (is_apart, first.mutant.line.abs_diff(second.mutant.line))
+    });
     pairs
 }
