@@ -71,6 +71,36 @@ fn an_empty_value_that_became_none_is_the_cause_of_a_crash() {
 }
 
 #[test]
+fn where_output_is_missing_what_led_to_what_was_done_in_its_place_is_listed() {
+    let scratch = Scratch::new("explain-in-place");
+    let source = r#"#include <stdio.h>
+#include <string.h>
+static int number_of(const char *word)
+{
+    static const char *const words[] = {"red", "green", "blue"};
+    int found = 3;
+    for (int i = 0; i < 3; i++) {
+        int differs = strcmp(word, words[i]);
+        (void)differs;
+    }
+    return found;
+}
+int main(int argc, char **argv)
+{
+    int number = number_of(argv[1]);
+    if (number > 2)
+        number = -1;
+    printf(number < 0 ? "" : "%d\n", number);
+    return number < 0 ? 2 : 0;
+}
+"#;
+    scratch.compile("colour", source, &["-O0", "-w"]);
+    let ran = explain(&scratch, &["--expect-stdout", "1\n"], &["./colour", "green"], "");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    golden("in_place", &ran.stdout);
+}
+
+#[test]
 fn a_value_that_is_computed_wrongly_is_no_matter_of_conditions() {
     let scratch = Scratch::new("explain-computed");
     let source = "#include <stdio.h>\n\

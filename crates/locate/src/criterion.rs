@@ -3,7 +3,7 @@
 use linux::Place;
 use linux::fs::Stream;
 use machine::Time;
-use replay::failure::{Failure, FailureKind, Subject};
+use replay::failure::{Difference, Failure, FailureKind, Subject};
 use replay::story::{Asked, Subject as Asking, Target};
 use replay::{Cell, Channel, Code, Question, Recording};
 
@@ -46,15 +46,39 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
     Asked { question, subject: Asking::Reached, stmt: None, hit: None }
 }
 
+/// Output that is missing has no history. What the program did in its place has: how it ended, what it said on standard error, and
+/// what it wrote last.
+pub fn in_place_of_missing(
+    failure: &Failure,
+    recording: &mut Recording,
+    code: &mut Code<'_>,
+) -> Option<Question> {
+    let FailureKind::WrongOutput(wrong) = &failure.kind else { return None };
+    if wrong.difference != Difference::Missing {
+        return None;
+    }
+    let mut question = Target::Exit.ask(recording, code).ok()?.question;
+    question.cells.extend(written(recording, Stream::Stderr));
+    let length = recording.last().kernel.output.length(Stream::Stdout);
+    question.cells.extend(length.checked_sub(1).map(|offset| {
+        let place = Place::Output { stream: Stream::Stdout, offset };
+        Cell::Kernel { place, length: 1 }
+    }));
+    Some(question)
+}
+
+/// What was written to a stream, if anything was.
+fn written(recording: &Recording, stream: Stream) -> Option<Cell> {
+    let length = recording.last().kernel.output.length(stream);
+    let place = Place::Output { stream, offset: 0 };
+    (length > 0).then_some(Cell::Kernel { place, length: length.min(MOST_WRITTEN) })
+}
+
 /// Nobody says what of the output is wrong, so all of it is asked about.
 fn all_that_was_written(recording: &Recording) -> Option<Asked> {
     let time = recording.end();
-    let written = [Stream::Stdout, Stream::Stderr].into_iter().filter_map(|stream| {
-        let length = recording.last().kernel.output.length(stream);
-        let place = Place::Output { stream, offset: 0 };
-        (length > 0).then_some(Cell::Kernel { place, length: length.min(MOST_WRITTEN) })
-    });
-    let cells: Vec<Cell> = written.collect();
+    let cells = [Stream::Stdout, Stream::Stderr].into_iter().filter_map(|stream| written(recording, stream));
+    let cells: Vec<Cell> = cells.collect();
     let question = Question { time, cells, why_here: true };
     (!question.cells.is_empty()).then_some(Asked {
         question,

@@ -1,7 +1,7 @@
 //! Why a run failed, as it is reported.
 
 use linux::Exit;
-use locate::explain::{Cause, Explanation, RecursiveCall, Unset};
+use locate::explain::{Cause, Explanation, History, RecursiveCall, Unset};
 use locate::inducing::Inducing;
 use locate::switching::{Change, Critical, Effect, Statistics};
 use program::{Program, Stmt};
@@ -46,6 +46,8 @@ pub struct ExplainReport {
     pub computed: Vec<LineReport>,
     /// Without a cause: what is wrong is not computed from anything.
     pub is_constant: bool,
+    /// Without a cause: output is missing, and what is told led to what the program did in its place.
+    pub is_missing: bool,
     /// The search in numbers.
     pub search: Statistics,
     /// What of the input makes the difference to one with which the program passes.
@@ -195,7 +197,8 @@ impl ExplainReport {
             left_out: explanation.left_out,
             value: explanation.value.iter().map(|told| step(told, from.shorten)).collect(),
             computed: from.lines(&explanation.computed),
-            is_constant: explanation.is_constant,
+            is_constant: explanation.history == History::Constant,
+            is_missing: explanation.history == History::InPlaceOfMissing,
             search: explanation.statistics,
             difference: from.inducing.map(|inducing| InducingReport {
                 part: (from.shorten)(&inducing.part.to_string()),

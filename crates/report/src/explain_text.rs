@@ -169,7 +169,7 @@ impl Page {
     fn nothing(&mut self, report: &ExplainReport) {
         let mut lines = nothing_found(report);
         if !report.computed.is_empty() {
-            lines.push("What computed it, the nearest first, then what decided about it:".to_owned());
+            lines.push(format!("{}:", lead_of_computed(report)));
         }
         self.section("CAUSE", &lines);
         let computed: Vec<String> = report
@@ -276,12 +276,23 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
                 tried if tried.is_empty() => "and none of that saves the run.".to_owned(),
                 tried => format!("besides {tried}: none of that saves the run."),
             },
-            match report.is_constant {
-                true => "What is wrong is a constant of the program, so conditions selected it, several of them together."
+            match (report.is_missing, report.is_constant) {
+                (true, _) => "What is missing was never written, so nothing leads to it.".to_owned(),
+                (_, true) => "What is wrong is a constant of the program, so conditions selected it, several of them together."
                     .to_owned(),
-                false => "So the wrong value is most likely computed, not selected.".to_owned(),
+                _ => "So the wrong value is most likely computed, not selected.".to_owned(),
             },
         ],
+    }
+}
+
+/// What the statements are that are listed in place of a cause.
+pub(crate) fn lead_of_computed(report: &ExplainReport) -> &'static str {
+    match report.is_missing {
+        true => {
+            "What led to what the program did in its place (how it ended, what it wrote last), the nearest first"
+        }
+        false => "What computed it, the nearest first, then what decided about it",
     }
 }
 

@@ -13,6 +13,7 @@ use replay::failure::{AbortKind, FailureKind};
 use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
 use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
 
+use crate::criterion::in_place_of_missing;
 use crate::instances::{Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Meter, Options, Search, Statistics};
 
@@ -41,14 +42,24 @@ pub struct Explanation {
     /// Of a failure at a statement: what gave what was used there its value, the nearest first, as far as the first cause does not
     /// tell it already.
     pub value: Vec<Told>,
-    /// The statements that computed what is wrong, the nearest first, and after them those that decided about it.
+    /// Without a cause: where what is wrong came from, the nearest first, and after that what decided about it.
     pub computed: Vec<(Stmt, u32)>,
-    /// What is wrong is not computed from anything: it is a constant, or a text of the program.
-    pub is_constant: bool,
+    pub history: History,
     pub statistics: Statistics,
     pub is_cut_short: bool,
     /// Nobody waited until all that there is to tell about the causes was found out.
     pub is_told_in_part: bool,
+}
+
+/// What it is that the statements which are told without a cause lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// A value that was computed.
+    Computed,
+    /// A constant, or a text of the program: it is not computed from anything.
+    Constant,
+    /// What the program did in place of what it should have written, which has no history.
+    InPlaceOfMissing,
 }
 
 /// A use of something that nobody had given a value.
@@ -120,9 +131,9 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     }
     let value = value(&search.failure.kind, &story, causes.first());
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
-    let (computed, is_constant) = match causes.is_empty() {
-        true => computed(search, &asked.question),
-        false => (Vec::new(), false),
+    let (computed, history) = match causes.is_empty() {
+        true => history(search, &asked.question),
+        false => (Vec::new(), History::Computed),
     };
     Explanation {
         causes,
@@ -132,7 +143,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         story,
         value,
         computed,
-        is_constant,
+        history,
         statistics: found.statistics,
         is_cut_short: found.is_cut_short,
         is_told_in_part: search.recording.patience().is_over(),
@@ -341,7 +352,19 @@ fn reading(
     (reading, sizes)
 }
 
-/// What computed the value that is wrong, after that what decided about it, and what would have if it had gone the other way.
+/// Where what is wrong came from, and what that is.
+fn history(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32)>, History) {
+    if let Some(question) = in_place_of_missing(search.failure, search.recording, search.code) {
+        return (computed(search, &question).0, History::InPlaceOfMissing);
+    }
+    match computed(search, question) {
+        (listed, true) => (listed, History::Constant),
+        (listed, false) => (listed, History::Computed),
+    }
+}
+
+/// What computed the value that is wrong, after that what decided about it, and what would have if it had gone the other way; and
+/// whether it is a constant.
 fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32)>, bool) {
     let kinds = [Follow::Data, Follow::Full, Follow::Relevant(Bounds::default())];
     let kinds = kinds.iter().skip(usize::from(question.cells.is_empty()));

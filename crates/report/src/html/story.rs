@@ -2,7 +2,7 @@
 
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
 use crate::explain_text::{
-    calls, decided, dependents, known, likelihood, nothing_found, took, what_if, which,
+    calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, took, what_if, which,
 };
 use crate::html::escape::Html;
 use crate::html::marks::{Marks, effect, used};
@@ -234,8 +234,8 @@ pub(super) fn nothing(html: &mut Html, report: &ExplainReport, marks: &Marks) {
     html.text(&capital(&nothing_found(report).join(" "))).raw("</p>\n</section>\n");
     if !report.computed.is_empty() {
         html.raw("<section id=\"computed\">\n<h2>Computed by ");
-        html.raw(KEYS)
-            .raw("</h2>\n<p class=\"lead\">What computed it, the nearest first, then what decided about it.</p>\n<ol class=\"steps\">\n");
+        html.raw(KEYS).raw("</h2>\n<p class=\"lead\">");
+        html.text(lead_of_computed(report)).raw(".</p>\n<ol class=\"steps\">\n");
         for (at, line) in report.computed.iter().enumerate() {
             dot(html, at + 1);
             place_and_text(html, Some(&line.place), line.text.as_deref(), marks);
