@@ -62,6 +62,28 @@ fn the_same_seed_gives_the_same_cases_and_names_do_not_tell_them() {
 }
 
 #[test]
+fn both_mistakes_of_a_pair_are_needed_for_its_failure() {
+    let (_place, harvest) = harvest("crossing", 1, &draw(Suite::Pairs, 3));
+    let case = harvest.cases.first().expect("a pair");
+    let program = programs::load("crossing").unwrap();
+    let names = case.name.strip_prefix("crossing ").expect("the name of the program comes first");
+    let mutants = mutate::mutants(&program.source);
+    let pair: Vec<_> = names
+        .split(" + ")
+        .map(|name| mutants.iter().find(|mutant| mutant.name() == name).expect("a mutant of that name"))
+        .collect();
+    let [first, second] = pair[..] else { panic!("{} are not two", pair.len()) };
+    let place = tempfile::tempdir().unwrap();
+    let workbench = corpus::workbench::Workbench::new(&program, &place.path().join("right")).unwrap();
+    let fails = |mistakes: &[&mutate::Mutant]| {
+        assert!(workbench.compile(mistakes, place.path()).unwrap());
+        let verdicts = workbench.judge(place.path(), |test| test == case.failing).unwrap();
+        verdicts[case.failing].as_ref().expect("it was asked").fails()
+    };
+    assert!(!fails(&[first]) && !fails(&[second]) && fails(&[first, second]), "{}", case.name);
+}
+
+#[test]
 fn half_of_a_few_faults_are_among_the_first_three_statements_that_are_read() {
     let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
     let (_place, harvest) = harvest("crossing", 4, &draw(Suite::Mutants, 1));
