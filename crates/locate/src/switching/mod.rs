@@ -5,7 +5,11 @@
 
 mod beyond;
 mod classify;
+mod difference;
+mod follow;
 mod judging;
+mod kernels;
+mod meeting;
 mod order;
 mod parked;
 mod plan;

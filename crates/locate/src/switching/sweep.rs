@@ -3,31 +3,36 @@
 //! A trial is a fork of the spine in which one condition goes the other way. Where its way meets the spine's again it differs
 //! from it in a few registers and bytes. It is *parked* then: as long as the spine reads none of these, the trial would do what
 //! the spine does. What the spine overwrites is no difference any more, and a trial without a difference ends as the spine
-//! does. When the spine reads one, the trial is woken: a fork of the spine with the differences put in. Equal reads mean an equal
-//! future, so nothing is guessed.
+//! does. When the spine reads one, that one instruction is executed in the trial's world as well (`follow.rs`), and what differs
+//! afterwards is what the two have written. Only when the trial would go another way than the spine, or when somebody else reads what differs,
+//! it is *woken*: a fork of the spine with the differences put in. Equal reads mean an equal future, so nothing is guessed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
-use linux::{Event, Exit, Place, Process, SERVED};
+use linux::{Event, Exit, Process};
 use machine::{Pass, Time, Trace, Unwatched};
 use replay::oracle::Watched;
-use replay::{Diversion, Outcome, Scanner, Writes};
+use replay::{Diversion, Scanner, Writes};
 
+use super::difference::Difference;
+use super::follow::Follower;
 use super::judging::{Judge, Meter};
-use super::parked::{Difference, Parked, Waiting};
+use super::kernels::Kernels;
+use super::meeting::Meeting;
+use super::parked::{Parked, Waiting};
 use super::plan::{Diverted, Switch};
-use super::touches::Touches;
+use super::touches::{Touched, Touches};
 use super::trial::{self, Ending, Trial};
 
 /// Instructions of the spine that are looked at in one go.
 const STRETCH: u64 = 1 << 14;
-/// Instructions that a trial, and the spine, may take to where their ways meet.
-const LONGEST_WAY: u64 = 1 << 14;
-/// A trial that is woken more often runs on to its end: it has to do with what the program does all the time.
-const MOST_WAKES: u32 = 6;
-
-/// System calls after which memory may be other memory.
-const REMAPPING: [u64; 5] = [9, 11, 12, 25, 28];
+/// What it takes to wake a trial and to execute an instruction in its world, in instructions of a plain run.
+const WAKE: u64 = 4096;
+const STEP: u64 = 32;
+/// So much more than a plain run of the same stretch a trial may take; then it runs on to its end. What it has to do with is what the program
+/// does all the time.
+const GRACE: u64 = 1 << 16;
 
 /// What all trials of a search share.
 pub struct Rules<'a> {
@@ -69,6 +74,7 @@ pub fn sweep(start: Process, jobs: &[&Job], rules: &Rules<'_>) -> Vec<Trial> {
         parked: Parked::default(),
         arriving: BTreeMap::new(),
         touches: Touches::default(),
+        follower: Follower::default(),
         scanner: Scanner::default(),
         next: 0,
     };
@@ -87,17 +93,26 @@ struct Sweep<'a> {
     /// Those whose way the spine has not come to yet, by when it will.
     arriving: BTreeMap<Time, Vec<Waiting>>,
     touches: Touches,
+    follower: Follower,
     scanner: Scanner,
     /// The first trial that has not begun.
     next: usize,
 }
 
-/// What the kernel did at the end of a stretch.
-#[derive(Default)]
-struct Kernels {
-    reads: Vec<std::ops::Range<u64>>,
-    writes: Vec<std::ops::Range<u64>>,
-    remaps: bool,
+/// An instruction of the spine.
+struct Place<'a> {
+    pass: &'a Pass<'a>,
+    touched: &'a Touched,
+    /// Which of those of the pass.
+    number: usize,
+    /// What the kernel did with it.
+    kernels: Option<&'a Kernels>,
+}
+
+impl Place<'_> {
+    fn time(&self) -> Time {
+        Time(self.pass.time.0 + self.number as u64)
+    }
 }
 
 impl Sweep<'_> {
@@ -126,20 +141,19 @@ impl Sweep<'_> {
             return self.part(spine);
         }
         let left = std::mem::take(&mut self.arriving).into_values().flatten();
-        let left: Vec<Waiting> = left.chain(self.parked.take(self.parked.all())).collect();
+        let all = self.parked.all();
+        let left: Vec<Waiting> = left.chain(all.into_iter().filter_map(|id| self.parked.take(id))).collect();
         self.end_as_the_spine(left);
     }
 
     /// The spine is over where it failed, not where it ends: from there on trials go their own ways.
     fn part(&mut self, mut spine: Process) {
         self.is_over = true;
-        let all = self.parked.all();
-        self.wake(all, &mut spine);
+        self.wake(self.parked.all(), None, &mut spine);
         for (time, waiting) in std::mem::take(&mut self.arriving) {
             spine.run(time, &mut Unwatched);
             waiting.into_iter().for_each(|waiting| self.parked.add(waiting));
-            let all = self.parked.all();
-            self.wake(all, &mut spine);
+            self.wake(self.parked.all(), None, &mut spine);
         }
     }
 
@@ -151,41 +165,43 @@ impl Sweep<'_> {
         let is_fatal = after.kernel.ended.is_some() && !matches!(event, Event::Called(_));
         if matches!(event, Event::Interrupted) && !is_fatal {
             // What a signal handler is given is not looked at one by one.
-            let all = self.parked.all();
-            self.wake(all, before);
+            self.wake(self.parked.all(), None, before);
         }
-        let mut kernels = Kernels::of(event, after);
+        let kernels = Kernels::of(event, after);
         let mut passes = trace.forward().peekable();
         while let Some(pass) = passes.next() {
             let is_last = passes.peek().is_none();
-            let own = if is_last { std::mem::take(&mut kernels) } else { Kernels::default() };
-            self.pass(&pass, &own, before);
+            self.pass(&pass, kernels.as_ref().filter(|_| is_last), before);
         }
         if is_fatal {
             // The instruction that faulted is in no trace.
             self.arrive(after.machine.time);
             before.run(after.machine.time, &mut Unwatched);
-            let all = self.parked.all();
-            self.wake(all, before);
+            self.wake(self.parked.all(), None, before);
         }
     }
 
-    fn pass(&mut self, pass: &Pass<'_>, kernels: &Kernels, before: &mut Process) {
-        let end = Time(pass.time.0 + pass.instructions().len() as u64);
+    fn pass(&mut self, pass: &Pass<'_>, kernels: Option<&Kernels>, before: &mut Process) {
         self.arrive(pass.time);
-        if !self.parked.is_empty() {
-            self.concern(pass, 0, kernels, before);
+        let length = pass.instructions().len();
+        let end = Time(pass.time.0 + length as u64);
+        let comes = self.arriving.keys().next().copied().unwrap_or(Time(u64::MAX));
+        let begins = self.jobs.get(self.next).map_or(Time(u64::MAX), |job| job.time);
+        if comes.min(begins) >= end && self.parked.is_empty() {
+            return;
         }
-        // In order: the fork that trials are made of does not go back.
-        loop {
-            let arrival = self.arriving.keys().next().copied().unwrap_or(Time(u64::MAX));
-            let job = self.jobs.get(self.next).map_or(Time(u64::MAX), |job| job.time);
-            if arrival.min(job) >= end {
-                break;
+        let touched = self.touches.of(pass);
+        if comes.min(begins) >= end && kernels.is_none() && self.is_of_no_concern(pass, &touched) {
+            return self.overwrite(pass, &touched, 0..length, None);
+        }
+        for number in 0..length {
+            let kernels = kernels.filter(|_| number + 1 == length);
+            let place = Place { pass, touched: &touched, number, kernels };
+            self.arrive(place.time());
+            if !self.parked.is_empty() {
+                self.concern(&place, before);
             }
-            if arrival <= job {
-                self.arrive_within(pass, arrival, kernels, before);
-            } else {
+            while self.jobs.get(self.next).is_some_and(|job| job.time <= place.time()) {
                 self.begin(before);
             }
         }
@@ -198,48 +214,112 @@ impl Sweep<'_> {
         }
     }
 
-    /// Some begin to wait in the middle of a pass: only what comes then concerns them.
-    fn arrive_within(&mut self, pass: &Pass<'_>, since: Time, kernels: &Kernels, before: &mut Process) {
-        // They are looked at alone: the others have been already.
-        let others = std::mem::take(&mut self.parked);
-        let arrived = self.arriving.remove(&since).unwrap_or_default();
-        arrived.into_iter().for_each(|waiting| self.parked.add(waiting));
-        let from = since.0.saturating_sub(pass.time.0) as usize;
-        self.concern(pass, from, kernels, before);
-        let mut arrived = std::mem::replace(&mut self.parked, others);
-        arrived.take(arrived.all()).into_iter().for_each(|waiting| self.parked.add(waiting));
+    /// Whether a pass reads nothing that anybody differs in.
+    fn is_of_no_concern(&self, pass: &Pass<'_>, touched: &Touched) -> bool {
+        if touched.is_special() || pass.is_checked() || !self.parked.registers.common(&touched.reads).is_empty() {
+            return false;
+        }
+        let mut concerns = false;
+        let length = pass.instructions().len();
+        touched.memory(pass, 0..length, |range, is_write| {
+            concerns |= !is_write && self.parked.has_readers(&range);
+        });
+        !concerns
     }
 
-    /// Wakes those that differ in what a pass reads from one of its instructions on, and takes from the others what it writes.
-    fn concern(&mut self, pass: &Pass<'_>, from: usize, kernels: &Kernels, before: &mut Process) {
-        let touched = self.touches.of(pass);
-        let (reads, writes) = touched.registers(pass, from);
+    /// Follows an instruction in the worlds of those that differ in what it reads, wakes those for whom that cannot be, and takes from the others
+    /// what it writes.
+    fn concern(&mut self, place: &Place<'_>, before: &mut Process) {
+        let Place { pass, touched, number, kernels } = place;
+        let Some(instruction) = touched.instructions.get(*number) else { return };
         let mut woken = Vec::new();
-        self.parked.readers(&reads, &mut woken);
-        let mut stores = smallvec::SmallVec::<[std::ops::Range<u64>; 8]>::new();
-        touched.memory(pass, from, |range, is_write| {
-            if is_write {
-                stores.push(range);
-            } else {
-                self.parked.readers_of_memory(&range, &mut woken);
-            }
-        });
-        kernels.reads.iter().for_each(|range| self.parked.readers_of_memory(range, &mut woken));
-        if touched.tells_time {
+        self.parked.readers(&instruction.hands_over, &mut woken);
+        if instruction.tells_time {
             woken.extend(self.parked.which(|waiting| waiting.ahead != 0));
         }
-        if kernels.remaps || pass.is_checked() {
-            woken.extend(self.parked.which(|waiting| !waiting.difference.memory.is_empty()));
+        if let Some(kernels) = kernels {
+            before.run(place.time(), &mut Unwatched);
+            kernels.readers(&self.parked, before, &mut woken);
         }
         if !woken.is_empty() {
-            before.run(Time(pass.time.0 + from as u64), &mut Unwatched);
-            self.wake(woken, before);
+            self.wake_at(woken, place, before);
         }
-        let mut same = self.parked.write(&writes);
-        for range in stores.iter().chain(&kernels.writes) {
-            same.extend(self.parked.write_memory(range));
+        let mut readers = Vec::new();
+        self.parked.readers(&instruction.reads, &mut readers);
+        touched.memory(pass, *number..number + 1, |range, is_write| {
+            if !is_write {
+                self.parked.readers_of_memory(&range, &mut readers);
+            }
+        });
+        if pass.is_checked() && *number == 0 {
+            before.run(place.time(), &mut Unwatched);
+            let looked = before.machine.looked_at(pass);
+            self.parked.readers(&looked.registers.into_iter().collect(), &mut readers);
+            looked.memory.iter().for_each(|range| self.parked.readers_of_memory(range, &mut readers));
         }
+        if !readers.is_empty() {
+            self.follow(readers, place, before);
+        }
+        self.overwrite(pass, touched, *number..number + 1, *kernels);
+    }
+
+    /// Executes an instruction in the worlds of some, and wakes those that would go another way.
+    fn follow(&mut self, mut readers: Vec<u32>, place: &Place<'_>, before: &mut Process) {
+        readers.sort_unstable();
+        readers.dedup();
+        before.run(place.time(), &mut Unwatched);
+        let index = place.pass.instructions().start + place.number;
+        let writes = place.touched.instructions.get(place.number).map_or(&[][..], |one| &one.writes);
+        let instruction = (place.pass, index, writes);
+        let (mut woken, mut same) = (Vec::new(), Vec::new());
+        let is_known = self.follower.begin(place.pass, index, before);
+        for id in readers {
+            let follows = is_known && self.follower.follow(id, &mut self.parked, instruction, before);
+            let Some(waiting) = self.parked.get_mut(id) else { continue };
+            if !follows {
+                woken.push(id);
+                continue;
+            }
+            waiting.spent += STEP;
+            self.results[waiting.trial].instructions += 1;
+            same.push(id);
+        }
+        if !woken.is_empty() {
+            self.wake_at(woken, place, before);
+        }
+        let same = self.parked.finished(&same);
         self.end_as_the_spine(same);
+    }
+
+    /// What the spine has written is no difference any more.
+    fn overwrite(
+        &mut self,
+        pass: &Pass<'_>,
+        touched: &Touched,
+        which: Range<usize>,
+        kernels: Option<&Kernels>,
+    ) {
+        let step = self.follower.step();
+        let mut left = Vec::new();
+        let writes = match touched.instructions.get(which.start) {
+            Some(one) if which.len() == 1 => &one.writes,
+            _ => &touched.writes,
+        };
+        writes.iter().for_each(|reg| self.parked.write(*reg, step, &mut left));
+        touched.memory(pass, which, |range, is_write| {
+            if is_write {
+                self.parked.write_memory(&range, step, &mut left);
+            }
+        });
+        // Nobody was followed into the kernel.
+        for range in kernels.into_iter().flat_map(|kernels| &kernels.writes) {
+            self.parked.write_memory(range, u64::MAX, &mut left);
+        }
+        if !left.is_empty() {
+            let same = self.parked.finished(&left);
+            self.end_as_the_spine(same);
+        }
+        self.follower.end();
     }
 
     fn end_as_the_spine(&mut self, trials: Vec<Waiting>) {
@@ -258,62 +338,64 @@ impl Sweep<'_> {
         let Some(job) = jobs.get(trial) else { return };
         before.run(job.time, &mut Unwatched);
         let Diverted { run, writes, .. } = job.switch.divert(before, job.time, &mut self.scanner);
-        let waiting = Waiting { trial, difference: Difference::default(), ahead: 0, wakes: 0 };
+        let took = run.time().0.saturating_sub(job.time.0);
         self.results[trial].begun = true;
-        self.results[trial].instructions += run.time().0.saturating_sub(job.time.0);
-        self.go_on(waiting, run, &writes, job.switch.join, before);
+        self.results[trial].instructions += took;
+        let difference = Difference::default();
+        let waiting = Waiting { trial, difference, ahead: 0, wakes: 0, spent: took, followed: 0 };
+        let mut meeting = Meeting::new(before, job.switch.join);
+        self.go_on(waiting, run, &writes, &mut meeting);
+    }
+
+    /// Wakes trials before an instruction of the spine.
+    fn wake_at(&mut self, ids: Vec<u32>, place: &Place<'_>, before: &mut Process) {
+        before.run(place.time(), &mut Unwatched);
+        let join = self.rules.joins.get(&place.pass.start()).copied();
+        self.wake(ids, join, before);
     }
 
     /// Wakes trials at the instant at which `before` is.
-    fn wake(&mut self, ids: Vec<u32>, before: &mut Process) {
-        for waiting in self.parked.take(ids) {
-            let mut process = before.fork();
+    fn wake(&mut self, mut ids: Vec<u32>, join: Option<u64>, before: &mut Process) {
+        ids.sort_unstable();
+        ids.dedup();
+        let mut meeting = Meeting::new(before, join);
+        for waiting in ids.into_iter().filter_map(|id| self.parked.take(id)).collect::<Vec<_>>() {
+            let mut process = meeting.spine().fork();
             let now = process.machine.time;
             process.machine.time = Time(now.0.wrapping_add(waiting.ahead));
             if !waiting.difference.apply(&mut process) {
                 self.end(waiting.trial, Ending::CutShort);
                 continue;
             }
-            let wakes = waiting.wakes + 1;
-            let join = self.rules.joins.get(&process.machine.cpu.rip).copied();
-            let join = join.filter(|_| wakes <= MOST_WAKES);
             // What was put in counts as written: what stays of it is a difference still.
             let written = waiting.difference.as_writes();
-            let waiting = Waiting { wakes, ..waiting };
-            self.go_on(waiting, Diversion::new(&mut process, &[]), &written, join, before);
+            let waiting = Waiting { wakes: waiting.wakes + 1, spent: waiting.spent + WAKE, ..waiting };
+            self.go_on(waiting, Diversion::of(process), &written, &mut meeting);
         }
     }
 
     /// Runs a trial to where its way meets the spine's, to be parked there; or to its end.
-    fn go_on(
-        &mut self,
-        waiting: Waiting,
-        mut diversion: Diversion,
-        written: &Writes,
-        join: Option<u64>,
-        before: &mut Process,
-    ) {
+    fn go_on(&mut self, waiting: Waiting, mut run: Diversion, written: &Writes, meeting: &mut Meeting<'_>) {
         let trial = waiting.trial;
         self.results[trial].wakes = waiting.wakes;
-        let start = diversion.time();
-        let parked = match join.filter(|_| self.rules.parks && !self.is_over) {
-            Some(join) => self.meet(&mut diversion, written, join, before),
-            None => None,
-        };
-        match parked {
-            Some((difference, _, _)) if difference.is_empty() => {
-                self.results[trial].instructions += diversion.time().0.saturating_sub(start.0);
-                self.end(trial, Ending::AsTheSpine);
-            }
-            Some((difference, since, time)) => {
-                self.results[trial].instructions += time.0.saturating_sub(start.0);
+        let start = run.time();
+        let is_parked = self.rules.parks && !self.is_over && !self.is_dear(&waiting, meeting.time());
+        let met = if is_parked { meeting.meet(&mut run, written, &mut self.scanner) } else { None };
+        match met {
+            Some(met) => {
+                let took = met.own.0.saturating_sub(start.0);
+                self.results[trial].instructions += took;
+                if met.difference.is_empty() {
+                    return self.end(trial, Ending::AsTheSpine);
+                }
                 self.results[trial].parked += 1;
-                let ahead = time.0.wrapping_sub(since.0);
-                let waiting = Waiting { difference, ahead, ..waiting };
-                self.arriving.entry(since).or_default().push(waiting);
+                let ahead = met.own.0.wrapping_sub(met.spine.0);
+                let spent = waiting.spent + took;
+                let waiting = Waiting { difference: met.difference, ahead, spent, ..waiting };
+                self.arriving.entry(met.spine).or_default().push(waiting);
             }
             None => {
-                let process = diversion.process();
+                let process = run.process();
                 let (ending, leavings) = trial::run(process, self.rules, self.watched);
                 self.results[trial].instructions += process.machine.time.0.saturating_sub(start.0);
                 self.results[trial].leavings = leavings;
@@ -322,30 +404,10 @@ impl Sweep<'_> {
         }
     }
 
-    /// Runs a trial and the spine to where they meet, and compares them; tells when that is, for both.
-    fn meet(
-        &mut self,
-        trial: &mut Diversion,
-        written: &Writes,
-        join: u64,
-        before: &mut Process,
-    ) -> Option<(Difference, Time, Time)> {
-        if before.kernel.signals.timers.deadline() != Time(u64::MAX) {
-            return None;
-        }
-        let mut mine = trial.run_to(Some(join), LONGEST_WAY, &mut self.scanner);
-        mine.writes.join(written);
-        if mine.outcome != Outcome::Reached || mine.writes.system_calls + mine.writes.other_events > 0 {
-            return None;
-        }
-        let mut spine = Diversion::new(before, &[]);
-        let theirs = spine.run_to(Some(join), LONGEST_WAY, &mut self.scanner);
-        if theirs.outcome != Outcome::Reached || theirs.writes.system_calls + theirs.writes.other_events > 0 {
-            return None;
-        }
-        let difference =
-            Difference::between((trial.process(), &mine.writes), (spine.process(), &theirs.writes))?;
-        Some((difference, theirs.time, mine.time))
+    /// Whether it would have been cheaper so far to run a trial plainly.
+    fn is_dear(&self, waiting: &Waiting, now: Time) -> bool {
+        let since = self.jobs.get(waiting.trial).map_or(now, |job| job.time);
+        waiting.spent > now.0.saturating_sub(since.0).saturating_add(GRACE)
     }
 
     fn end(&mut self, trial: usize, ending: Ending) {
@@ -353,27 +415,5 @@ impl Sweep<'_> {
             result.ending = ending;
             self.rules.meter.tried_one();
         }
-    }
-}
-
-impl Kernels {
-    fn of(event: &Event, after: &Process) -> Kernels {
-        let Event::Called(number) = event else { return Kernels::default() };
-        let mut kernels = Kernels { remaps: REMAPPING.contains(number), ..Kernels::default() };
-        for access in &after.kernel.accesses {
-            let range = access.address..access.address.saturating_add(access.length);
-            if access.write { &mut kernels.writes } else { &mut kernels.reads }.push(range);
-        }
-        if *number == SERVED {
-            for moved in &after.kernel.moved {
-                let range = |place: Place| match place {
-                    Place::Memory(address) => Some(address..address.saturating_add(moved.length)),
-                    _ => None,
-                };
-                kernels.reads.extend(range(moved.from));
-                kernels.writes.extend(range(moved.to));
-            }
-        }
-        kernels
     }
 }

@@ -9,7 +9,7 @@ use replay::oracle::{Checked, Watched, digest, judge};
 use super::sweep::Rules;
 
 /// Instructions after which it is looked whether what was written is wrong already.
-const FIRST_LOOK: u64 = 1 << 14;
+const FIRST_LOOK: u64 = 1 << 10;
 const LONGEST_LOOK: u64 = 1 << 22;
 
 /// What came of a trial.
