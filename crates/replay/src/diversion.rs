@@ -51,6 +51,8 @@ pub struct Arrival {
     /// Before the instruction at the address; after the one that left the activation.
     pub time: Time,
     pub writes: Writes,
+    /// When the last of the system calls and other events was over, if there was one.
+    pub last_event: Option<Time>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -198,7 +200,7 @@ impl Diversion {
         let start = process.machine.time;
         let deadline = Time(start.0.saturating_add(budget));
         let stack = process.machine.cpu.get(Reg::RSP);
-        let mut search = Search { goal, stack, open: Vec::new(), writes: Writes::default() };
+        let mut search = Search { goal, stack, open: Vec::new(), writes: Writes::default(), last_event: None };
         let mut length = FIRST_STRETCH;
         let (outcome, time) = loop {
             let until = deadline.min(Time(self.process.machine.time.0.saturating_add(length)));
@@ -213,6 +215,7 @@ impl Diversion {
                 Ended::Call(number) => {
                     search.note_kernel(&self.process);
                     search.writes.other_events += u64::from(number == SERVED);
+                    search.last_event = Some(now);
                     if number != SERVED && !search.goal.permits(number) {
                         break (Outcome::Called, now);
                     }
@@ -221,6 +224,7 @@ impl Diversion {
                 Ended::Interrupted => {
                     search.note_kernel(&self.process);
                     search.writes.other_events += 1;
+                    search.last_event = Some(now);
                 }
                 Ended::Until if now >= deadline => break (Outcome::CutShort, now),
                 Ended::Until => {}
@@ -228,7 +232,7 @@ impl Diversion {
         };
         search.writes.merge();
         self.time = time;
-        Arrival { outcome, time, writes: search.writes }
+        Arrival { outcome, time, writes: search.writes, last_event: search.last_event }
     }
 }
 
@@ -258,6 +262,7 @@ struct Search<'g, G> {
     /// The calls that were made from this activation on and have not returned: where their return addresses are.
     open: Vec<u64>,
     writes: Writes,
+    last_event: Option<Time>,
 }
 
 impl<G: Goal> Search<'_, G> {
@@ -304,7 +309,10 @@ impl<G: Goal> Search<'_, G> {
                         return Some((Outcome::Left, after));
                     }
                 }
-                Ending::System => self.writes.system_calls += 1,
+                Ending::System => {
+                    self.writes.system_calls += 1;
+                    self.last_event = Some(after);
+                }
                 Ending::Next | Ending::Jump | Ending::Branch { .. } | Ending::Indirect { stack: false } => {}
             }
         }

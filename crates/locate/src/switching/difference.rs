@@ -4,14 +4,11 @@ use std::ops::Range;
 
 use lift::Reg;
 use linux::Process;
-use machine::Patches;
-use replay::Writes;
+use machine::{Memory, PAGE_SIZE, Patches, Region};
 use smallvec::SmallVec;
 
 /// More words that differ are not kept: the trial runs on.
 pub const MOST_WORDS: usize = 512;
-/// Bytes that are compared to find them.
-const MOST_COMPARED: u64 = 1 << 14;
 /// Bytes of a word.
 pub const WORD: u64 = 8;
 
@@ -55,35 +52,21 @@ pub enum Change {
 }
 
 impl Difference {
-    /// What two runs of one origin differ in, by what both have written since. `None` if it is too much, or is code.
-    pub fn between(trial: (&mut Process, &Writes), spine: (&mut Process, &Writes)) -> Option<Difference> {
-        let mut written = trial.1.registers;
-        written.add_all(&spine.1.registers);
-        let (mine, theirs) = (&trial.0.machine.cpu, &spine.0.machine.cpu);
-        let registers = written.iter().filter(|reg| mine.get(*reg) != theirs.get(*reg));
+    /// What two runs of one origin differ in. `None` if it is too much, or is code.
+    pub fn between(trial: &Process, spine: &Process) -> Option<Difference> {
+        let (mine, theirs) = (&trial.machine.cpu, &spine.machine.cpu);
+        let registers = (0..=u8::MAX).map(Reg).filter(|reg| !reg.is_temp() && mine.get(*reg) != theirs.get(*reg));
         let registers = registers.map(|reg| (reg, mine.get(reg))).collect();
+        let (mine, theirs) = (&trial.machine.memory, &spine.machine.memory);
         let mut memory = Vec::new();
-        let mut ranges: Vec<&Range<u64>> = trial.1.memory.iter().chain(&spine.1.memory).collect();
-        ranges.sort_unstable_by_key(|range| range.start);
-        let (mut done, mut compared) = (0, 0);
-        for range in ranges {
-            let start = range.start.max(done) & !(WORD - 1);
-            compared += range.end.saturating_sub(start);
-            if compared > MOST_COMPARED {
+        for page in mine.pages_unshared_with(theirs) {
+            let is_code = |region: &Region| region.permissions.execute;
+            if !compare(mine, theirs, page, &mut memory) {
+                continue;
+            }
+            if memory.len() > MOST_WORDS || theirs.region_at(page).is_none_or(is_code) {
                 return None;
             }
-            for address in (start..range.end).step_by(WORD as usize) {
-                let word = Word::between(address, word_at(spine.0, address), word_at(trial.0, address));
-                memory.extend(Some(word).filter(|word| word.mask != 0));
-                done = address.saturating_add(WORD);
-            }
-        }
-        let is_code = |word: &Word| {
-            let region = spine.0.machine.memory.region_at(word.address);
-            region.is_none_or(|region| region.permissions.execute)
-        };
-        if memory.len() > MOST_WORDS || memory.iter().any(is_code) {
-            return None;
         }
         Some(Difference { registers, memory })
     }
@@ -94,15 +77,6 @@ impl Difference {
 
     pub fn memory(&self) -> &[Word] {
         &self.memory
-    }
-
-    /// Its cells, as if they had just been written.
-    pub fn as_writes(&self) -> Writes {
-        let mut writes = Writes::default();
-        self.registers.iter().for_each(|(reg, _)| writes.registers.add(*reg));
-        writes.memory =
-            self.memory.iter().map(|word| word.address..word.address.saturating_add(WORD)).collect();
-        writes
     }
 
     /// Makes the spine's state that of the trial. `false` if the memory is not there any more.
@@ -180,6 +154,23 @@ impl Patches for Difference {
             }
         }
     }
+}
+
+/// Adds the words of a page that differ, and says whether there are some.
+fn compare(trial: &Memory, spine: &Memory, page: u64, found: &mut Vec<Word>) -> bool {
+    let (mut mine, mut theirs) = ([0; PAGE_SIZE as usize], [0; PAGE_SIZE as usize]);
+    trial.peek(page, &mut mine);
+    spine.peek(page, &mut theirs);
+    if mine == theirs {
+        return false;
+    }
+    let words = mine.as_chunks::<8>().0.iter().zip(theirs.as_chunks::<8>().0);
+    for (address, (mine, theirs)) in (page..).step_by(WORD as usize).zip(words) {
+        if mine != theirs {
+            found.push(Word::between(address, u64::from_le_bytes(*theirs), u64::from_le_bytes(*mine)));
+        }
+    }
+    true
 }
 
 /// The word at an address, which is a multiple of eight; zeroes where nothing is.

@@ -1,23 +1,16 @@
 //! Where the ways of the spine and of trials that have left it meet again.
 
-use std::collections::HashMap;
-
+use lift::Reg;
 use linux::Process;
 use machine::Time;
-use replay::{Arrival, Diversion, Outcome, Scanner, Writes};
+use replay::{Arrival, Diversion, Outcome, Scanner};
 
 use super::difference::Difference;
 
-/// Instructions that a trial, and the spine, may take to where their ways meet.
+/// Instructions that a trial may take to where the ways meet.
 const LONGEST_WAY: u64 = 1 << 14;
-
-/// The spine where trials leave it, and how it goes on from there.
-pub struct Meeting<'a> {
-    before: &'a mut Process,
-    join: Option<u64>,
-    /// The spine at the join, and where the activation is left.
-    there: HashMap<Option<u64>, (Diversion, Arrival)>,
-}
+/// Ways of the spine that are known at a time: each keeps a state of it.
+const MOST_WAYS: usize = 16;
 
 /// Where a trial meets the spine.
 pub struct Met {
@@ -27,64 +20,77 @@ pub struct Met {
     pub own: Time,
 }
 
-impl<'a> Meeting<'a> {
-    /// The ways are expected to meet at `join`, and otherwise where the activation is left.
-    pub fn new(before: &'a mut Process, join: Option<u64>) -> Meeting<'a> {
-        Meeting { before, join, there: HashMap::new() }
-    }
+/// How the spine goes on from where trials leave it. A way that one trial needs is often that of the next: all rounds of a loop end where it ends.
+#[derive(Default)]
+pub struct Ways {
+    known: Vec<Way>,
+}
 
-    pub fn spine(&mut self) -> &mut Process {
-        self.before
-    }
+/// From an activation of the spine to a place in it, or to where it is left.
+struct Way {
+    place: Option<u64>,
+    /// The stack pointer in the activation.
+    stack: u64,
+    arrival: Arrival,
+    there: Diversion,
+}
 
-    pub fn time(&self) -> Time {
-        self.before.machine.time
-    }
-
-    /// Runs a trial and the spine to where they meet, and compares them.
-    pub fn meet(&mut self, trial: &mut Diversion, written: &Writes, scanner: &mut Scanner) -> Option<Met> {
-        if self.before.kernel.signals.timers.deadline() != Time(u64::MAX) {
+impl Ways {
+    /// Runs a trial that has left the spine, and the spine itself, to where they meet, and compares them. That is expected to be at `join`, and
+    /// otherwise where the activation is left.
+    pub fn meet(
+        &mut self,
+        before: &mut Process,
+        trial: &mut Diversion,
+        join: Option<u64>,
+        scanner: &mut Scanner,
+    ) -> Option<Met> {
+        if before.kernel.signals.timers.deadline() != Time(u64::MAX) {
             return None;
         }
-        let mut mine = trial.run_to(self.join, LONGEST_WAY, scanner);
-        if !is_plain(&mine) {
+        let mut mine = run(trial, join, scanner)?;
+        let mut place = join.filter(|_| mine.outcome == Outcome::Reached);
+        if place.is_some() && self.find(before, place, scanner)?.arrival.outcome != Outcome::Reached {
+            mine = run(trial, None, scanner)?;
+            place = None;
+        }
+        let way = self.find(before, place, scanner)?;
+        let now = before.machine.time;
+        let is_plain = way.arrival.last_event.is_none_or(|last| last <= now);
+        if way.arrival.outcome != mine.outcome || !is_plain {
             return None;
         }
-        let is_there = |arrival: &Arrival| arrival.outcome == Outcome::Reached;
-        let is_met = is_there(&mine) && is_there(&self.spine_at(self.join, scanner).1);
-        if !is_met && is_there(&mine) {
-            let more = trial.run_to(None, LONGEST_WAY, scanner);
-            mine = Arrival { outcome: more.outcome, time: more.time, writes: mine.writes };
-            mine.writes.join(&more.writes);
-        }
-        if !is_plain(&mine) {
-            return None;
-        }
-        mine.writes.join(written);
-        let place = self.join.filter(|_| is_met);
-        let (spine, theirs) = self.spine_at(place, scanner);
-        if theirs.outcome != mine.outcome || !is_plain(theirs) {
-            return None;
-        }
-        let (own, there) = (trial.process(), spine.process());
+        let (own, there) = (trial.process(), way.there.process());
         if own.machine.cpu.rip != there.machine.cpu.rip {
             return None;
         }
-        let difference = Difference::between((own, &mine.writes), (there, &theirs.writes))?;
-        Some(Met { difference, spine: theirs.time, own: mine.time })
+        let difference = Difference::between(own, there)?;
+        Some(Met { difference, spine: way.arrival.time, own: mine.time })
     }
 
-    fn spine_at(&mut self, place: Option<u64>, scanner: &mut Scanner) -> &mut (Diversion, Arrival) {
-        self.there.entry(place).or_insert_with(|| {
-            let mut spine = Diversion::of(self.before.fork());
-            let arrival = spine.run_to(place, LONGEST_WAY, scanner);
-            (spine, arrival)
-        })
+    /// How the spine goes on from where it is. What comes of it is the same whoever asked first.
+    fn find(&mut self, before: &mut Process, place: Option<u64>, scanner: &mut Scanner) -> Option<&mut Way> {
+        let (now, stack) = (before.machine.time, before.machine.cpu.get(Reg::RSP));
+        self.known.retain(|way| way.arrival.time > now);
+        let is_it = |way: &Way| way.place == place && way.stack == stack;
+        if let Some(number) = self.known.iter().position(is_it) {
+            return self.known.get_mut(number);
+        }
+        if self.known.len() >= MOST_WAYS {
+            // The one that is over first is the least of a loss.
+            let over_first = (0..self.known.len()).min_by_key(|number| self.known[*number].arrival.time)?;
+            self.known.swap_remove(over_first);
+        }
+        let mut there = Diversion::of(before.fork());
+        let arrival = there.run_to(place, u64::MAX, scanner);
+        self.known.push(Way { place, stack, arrival, there });
+        self.known.last_mut()
     }
 }
 
-/// Whether nothing has happened on the way but what the machine did itself, and the way has an end.
-fn is_plain(arrival: &Arrival) -> bool {
-    let is_end = matches!(arrival.outcome, Outcome::Reached | Outcome::Left);
-    is_end && arrival.writes.system_calls + arrival.writes.other_events == 0
+/// Runs a trial on. `None` if it does not come to the place, nor to where the activation is left, by what the machine does alone.
+fn run(trial: &mut Diversion, place: Option<u64>, scanner: &mut Scanner) -> Option<Arrival> {
+    let arrival = trial.run_to(place, LONGEST_WAY, scanner);
+    let is_there = matches!(arrival.outcome, Outcome::Reached | Outcome::Left);
+    (is_there && arrival.last_event.is_none()).then_some(arrival)
 }

@@ -13,13 +13,13 @@ use std::ops::Range;
 use linux::{Event, Exit, Process};
 use machine::{Pass, Time, Trace, Unwatched};
 use replay::oracle::Watched;
-use replay::{Diversion, Scanner, Writes};
+use replay::{Diversion, Scanner};
 
 use super::difference::Difference;
 use super::follow::Follower;
 use super::judging::{Judge, Meter};
 use super::kernels::Kernels;
-use super::meeting::Meeting;
+use super::meeting::Ways;
 use super::parked::{Parked, Waiting};
 use super::plan::{Diverted, Switch};
 use super::touches::{Touched, Touches};
@@ -28,20 +28,19 @@ use super::trial::{self, Ending, Trial};
 /// Instructions of the spine that are looked at in one go.
 const STRETCH: u64 = 1 << 14;
 /// What it takes to wake a trial and to execute an instruction in its world, in instructions of a plain run.
-const WAKE: u64 = 4096;
-const STEP: u64 = 32;
-/// So much more than a plain run of the same stretch a trial may take; then it runs on to its end. What it has to do with is what the program
-/// does all the time.
-const GRACE: u64 = 1 << 16;
+const WAKE: u64 = 1 << 13;
+const STEP: u64 = 48;
 
 /// What all trials of a search share.
 pub struct Rules<'a> {
     pub judge: &'a Judge<'a>,
     pub meter: &'a Meter,
-    /// Where the ways from each piece of code in scope meet again, by its first address.
+    /// Where the ways from each instruction in scope meet again.
     pub joins: &'a HashMap<u64, u64>,
     /// Trials wait where their way meets the spine's.
     pub parks: bool,
+    /// So much more than a plain run of the same stretch a trial may take, in instructions; then it runs on to its end.
+    pub grace: u64,
     /// When trials are given up.
     pub deadline: Time,
     /// When the failing run counts as over, if that is before its end.
@@ -75,6 +74,7 @@ pub fn sweep(start: Process, jobs: &[&Job], rules: &Rules<'_>) -> Vec<Trial> {
         arriving: BTreeMap::new(),
         touches: Touches::default(),
         follower: Follower::default(),
+        ways: Ways::default(),
         scanner: Scanner::default(),
         next: 0,
     };
@@ -94,6 +94,7 @@ struct Sweep<'a> {
     arriving: BTreeMap<Time, Vec<Waiting>>,
     touches: Touches,
     follower: Follower,
+    ways: Ways,
     scanner: Scanner,
     /// The first trial that has not begun.
     next: usize,
@@ -274,7 +275,10 @@ impl Sweep<'_> {
         let (mut woken, mut same) = (Vec::new(), Vec::new());
         let is_known = self.follower.begin(place.pass, index, before);
         for id in readers {
-            let follows = is_known && self.follower.follow(id, &mut self.parked, instruction, before);
+            let is_dear = self.parked.get(id).is_some_and(|waiting| self.is_dear(waiting, place.time()));
+            let follows = is_known
+                && !is_dear
+                && self.follower.follow(id, &mut self.parked, instruction, before);
             let Some(waiting) = self.parked.get_mut(id) else { continue };
             if !follows {
                 woken.push(id);
@@ -337,20 +341,19 @@ impl Sweep<'_> {
         self.next += 1;
         let Some(job) = jobs.get(trial) else { return };
         before.run(job.time, &mut Unwatched);
-        let Diverted { run, writes, .. } = job.switch.divert(before, job.time, &mut self.scanner);
+        let Diverted { run, is_plain, .. } = job.switch.divert(before, job.time, &mut self.scanner);
         let took = run.time().0.saturating_sub(job.time.0);
         self.results[trial].begun = true;
         self.results[trial].instructions += took;
         let difference = Difference::default();
         let waiting = Waiting { trial, difference, ahead: 0, wakes: 0, spent: took, followed: 0 };
-        let mut meeting = Meeting::new(before, job.switch.join);
-        self.go_on(waiting, run, &writes, &mut meeting);
+        if is_plain { self.go_on(waiting, run, job.switch.join, before) } else { self.run_out(trial, run) }
     }
 
     /// Wakes trials before an instruction of the spine.
     fn wake_at(&mut self, ids: Vec<u32>, place: &Place<'_>, before: &mut Process) {
         before.run(place.time(), &mut Unwatched);
-        let join = self.rules.joins.get(&place.pass.start()).copied();
+        let join = self.rules.joins.get(&before.machine.cpu.rip).copied();
         self.wake(ids, join, before);
     }
 
@@ -358,56 +361,60 @@ impl Sweep<'_> {
     fn wake(&mut self, mut ids: Vec<u32>, join: Option<u64>, before: &mut Process) {
         ids.sort_unstable();
         ids.dedup();
-        let mut meeting = Meeting::new(before, join);
-        for waiting in ids.into_iter().filter_map(|id| self.parked.take(id)).collect::<Vec<_>>() {
-            let mut process = meeting.spine().fork();
+        for id in ids {
+            let Some(waiting) = self.parked.take(id) else { continue };
+            let mut process = before.fork();
             let now = process.machine.time;
             process.machine.time = Time(now.0.wrapping_add(waiting.ahead));
             if !waiting.difference.apply(&mut process) {
                 self.end(waiting.trial, Ending::CutShort);
                 continue;
             }
-            // What was put in counts as written: what stays of it is a difference still.
-            let written = waiting.difference.as_writes();
             let waiting = Waiting { wakes: waiting.wakes + 1, spent: waiting.spent + WAKE, ..waiting };
-            self.go_on(waiting, Diversion::of(process), &written, &mut meeting);
+            self.go_on(waiting, Diversion::of(process), join, before);
         }
     }
 
     /// Runs a trial to where its way meets the spine's, to be parked there; or to its end.
-    fn go_on(&mut self, waiting: Waiting, mut run: Diversion, written: &Writes, meeting: &mut Meeting<'_>) {
+    fn go_on(&mut self, waiting: Waiting, mut run: Diversion, join: Option<u64>, before: &mut Process) {
         let trial = waiting.trial;
         self.results[trial].wakes = waiting.wakes;
-        let start = run.time();
-        let is_parked = self.rules.parks && !self.is_over && !self.is_dear(&waiting, meeting.time());
-        let met = if is_parked { meeting.meet(&mut run, written, &mut self.scanner) } else { None };
-        match met {
-            Some(met) => {
-                let took = met.own.0.saturating_sub(start.0);
-                self.results[trial].instructions += took;
-                if met.difference.is_empty() {
-                    return self.end(trial, Ending::AsTheSpine);
-                }
-                self.results[trial].parked += 1;
-                let ahead = met.own.0.wrapping_sub(met.spine.0);
-                let spent = waiting.spent + took;
-                let waiting = Waiting { difference: met.difference, ahead, spent, ..waiting };
-                self.arriving.entry(met.spine).or_default().push(waiting);
-            }
-            None => {
-                let process = run.process();
-                let (ending, leavings) = trial::run(process, self.rules, self.watched);
-                self.results[trial].instructions += process.machine.time.0.saturating_sub(start.0);
-                self.results[trial].leavings = leavings;
-                self.end(trial, ending);
-            }
+        if !self.rules.parks || self.is_over || self.is_dear(&waiting, before.machine.time) {
+            return self.run_out(trial, run);
         }
+        let start = run.time();
+        let Some(met) = self.ways.meet(before, &mut run, join, &mut self.scanner) else {
+            self.results[trial].instructions += run.time().0.saturating_sub(start.0);
+            return self.run_out(trial, run);
+        };
+        let took = met.own.0.saturating_sub(start.0);
+        self.results[trial].instructions += took;
+        if met.difference.is_empty() {
+            return self.end(trial, Ending::AsTheSpine);
+        }
+        self.results[trial].parked += 1;
+        let ahead = met.own.0.wrapping_sub(met.spine.0);
+        let spent = waiting.spent + took;
+        let waiting = Waiting { difference: met.difference, ahead, spent, ..waiting };
+        self.arriving.entry(met.spine).or_default().push(waiting);
+    }
+
+    /// Runs a trial to its end.
+    fn run_out(&mut self, trial: usize, mut run: Diversion) {
+        let start = run.time();
+        let process = run.process();
+        let (ending, leavings) = trial::run(process, self.rules, self.watched);
+        let took = process.machine.time.0.saturating_sub(start.0);
+        self.results[trial].instructions += took;
+        self.results[trial].to_its_end = Some(took);
+        self.results[trial].leavings = leavings;
+        self.end(trial, ending);
     }
 
     /// Whether it would have been cheaper so far to run a trial plainly.
     fn is_dear(&self, waiting: &Waiting, now: Time) -> bool {
         let since = self.jobs.get(waiting.trial).map_or(now, |job| job.time);
-        waiting.spent > now.0.saturating_sub(since.0).saturating_add(GRACE)
+        waiting.spent > now.0.saturating_sub(since.0).saturating_add(self.rules.grace)
     }
 
     fn end(&mut self, trial: usize, ending: Ending) {

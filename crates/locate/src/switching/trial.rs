@@ -18,6 +18,8 @@ pub struct Trial {
     pub ending: Ending,
     /// Instructions that it took of its own.
     pub instructions: u64,
+    /// Of them, those after it was parked for the last time, if it ran to its end by itself.
+    pub to_its_end: Option<u64>,
     /// How often it was parked and woken.
     pub parked: u32,
     pub wakes: u32,
