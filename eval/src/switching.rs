@@ -105,7 +105,7 @@ fn row(name: &str, case: &Case, is_shortest: bool) -> Result<String> {
 }
 
 fn options(order: Order, threads: usize, parks: bool) -> Options {
-    Options { order, budget: u64::MAX, parks, threads, goes_beyond: false }
+    Options { order, budget: u64::MAX, parks, checks: false, threads, goes_beyond: false }
 }
 
 fn search(case: &Case, options: &Options) -> Result<Made> {

@@ -75,12 +75,8 @@ impl Machine {
             return None;
         }
         let next = block.instructions.get(index + 1).map_or(block.end, |next| next.address);
-        let mut cx = Context {
-            observer: &mut Unwatched,
-            time: Time(0),
-            address: instruction.address,
-            force: None,
-        };
+        let mut cx =
+            Context { observer: &mut Unwatched, time: Time(0), address: instruction.address, force: None };
         let below = &mut self.memory;
         below.leave_loads_unchecked(block.unchecked);
         let mut memory = Overlay { below, patches, stores: &mut apart.stores };

@@ -200,7 +200,8 @@ impl Diversion {
         let start = process.machine.time;
         let deadline = Time(start.0.saturating_add(budget));
         let stack = process.machine.cpu.get(Reg::RSP);
-        let mut search = Search { goal, stack, open: Vec::new(), writes: Writes::default(), last_event: None };
+        let mut search =
+            Search { goal, stack, open: Vec::new(), writes: Writes::default(), last_event: None };
         let mut length = FIRST_STRETCH;
         let (outcome, time) = loop {
             let until = deadline.min(Time(self.process.machine.time.0.saturating_add(length)));

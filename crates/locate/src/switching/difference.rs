@@ -55,7 +55,8 @@ impl Difference {
     /// What two runs of one origin differ in. `None` if it is too much, or is code.
     pub fn between(trial: &Process, spine: &Process) -> Option<Difference> {
         let (mine, theirs) = (&trial.machine.cpu, &spine.machine.cpu);
-        let registers = (0..=u8::MAX).map(Reg).filter(|reg| !reg.is_temp() && mine.get(*reg) != theirs.get(*reg));
+        let registers =
+            (0..=u8::MAX).map(Reg).filter(|reg| !reg.is_temp() && mine.get(*reg) != theirs.get(*reg));
         let registers = registers.map(|reg| (reg, mine.get(reg))).collect();
         let (mine, theirs) = (&trial.machine.memory, &spine.machine.memory);
         let mut memory = Vec::new();
@@ -203,7 +204,11 @@ mod tests {
             let bytes: Vec<u64> = words_of(start..start + length)
                 .flat_map(|(address, mask)| {
                     let bytes = mask.to_le_bytes();
-                    (address..).zip(bytes).filter(|(_, byte)| *byte != 0).map(|(at, _)| at).collect::<Vec<_>>()
+                    (address..)
+                        .zip(bytes)
+                        .filter(|(_, byte)| *byte != 0)
+                        .map(|(at, _)| at)
+                        .collect::<Vec<_>>()
                 })
                 .collect();
             assert_eq!(bytes, (start..start + length).collect::<Vec<_>>());

@@ -54,7 +54,8 @@ impl Follower {
     ) -> bool {
         let (pass, index, writes) = instruction;
         let Some(waiting) = parked.get_mut(id) else { return false };
-        let differing: SmallVec<[Reg; 8]> = waiting.difference.registers.iter().map(|(reg, _)| *reg).collect();
+        let differing: SmallVec<[Reg; 8]> =
+            waiting.difference.registers.iter().map(|(reg, _)| *reg).collect();
         waiting.difference.registers.iter().for_each(|(reg, value)| self.trial.cpu.set(*reg, *value));
         let next = before.machine.execute_apart(pass, index, &waiting.difference, &mut self.trial);
         let words = words_of_both(&self.spine.stores, &self.trial.stores);

@@ -58,22 +58,23 @@ impl Kernels {
     pub fn readers(&self, parked: &Parked, before: &Process, found: &mut Vec<u32>) {
         let argument = |reg: Reg| before.machine.cpu.get(reg);
         let pages = |start: u64, length: u64| start..start.saturating_add(length).saturating_add(PAGE - 1);
-        let replaced = match self.number {
-            nr::MMAP => vec![pages(self.result, argument(Reg::RSI))],
-            nr::MUNMAP | nr::MADVISE => vec![pages(argument(Reg::RDI), argument(Reg::RSI))],
-            nr::MREMAP => {
-                let target = pages(self.result, argument(Reg::RDX));
-                vec![pages(argument(Reg::RDI), argument(Reg::RSI)), target]
-            }
-            nr::BRK => {
-                let is_there = |address: u64| self.mapped.iter().any(|range| range.contains(&address));
-                found.extend(parked.which(|waiting| {
-                    waiting.difference.memory().iter().any(|word| !is_there(word.address))
-                }));
-                Vec::new()
-            }
-            _ => Vec::new(),
-        };
+        let replaced =
+            match self.number {
+                nr::MMAP => vec![pages(self.result, argument(Reg::RSI))],
+                nr::MUNMAP | nr::MADVISE => vec![pages(argument(Reg::RDI), argument(Reg::RSI))],
+                nr::MREMAP => {
+                    let target = pages(self.result, argument(Reg::RDX));
+                    vec![pages(argument(Reg::RDI), argument(Reg::RSI)), target]
+                }
+                nr::BRK => {
+                    let is_there = |address: u64| self.mapped.iter().any(|range| range.contains(&address));
+                    found.extend(parked.which(|waiting| {
+                        waiting.difference.memory().iter().any(|word| !is_there(word.address))
+                    }));
+                    Vec::new()
+                }
+                _ => Vec::new(),
+            };
         for range in &self.reads {
             parked.readers_of_memory(range, found);
         }

@@ -19,6 +19,7 @@ mod sweep;
 mod touches;
 mod trial;
 mod verify;
+mod witnesses;
 
 pub use judging::{Judge, Meter};
 pub use order::{Distances, Order};

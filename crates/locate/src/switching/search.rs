@@ -37,6 +37,8 @@ pub struct Options {
     pub budget: u64,
     /// Trials wait where their way meets the spine's; the outcome is the same.
     pub parks: bool,
+    /// Some trials that wait are run beside the spine, and what they are claimed to differ in is compared with what they do.
+    pub checks: bool,
     pub threads: usize,
     /// If no single decision helps, other things are tried.
     pub goes_beyond: bool,
@@ -162,7 +164,6 @@ impl<'a, 'p> Search<'a, 'p> {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
         let (mut done, mut batch) = (0, FIRST_BATCH);
-        let mut runs = Runs::default();
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
             if found.statistics.instructions > options.budget || meter.is_over() {
                 found.is_cut_short = true;
@@ -171,10 +172,9 @@ impl<'a, 'p> Search<'a, 'p> {
             let places = &places[..places.len().min(batch)];
             let jobs: Vec<(usize, Job)> =
                 places.iter().filter_map(|place| Some((*place, job(&found.instances, *place)?))).collect();
-            let rules = Rules { grace: runs.mean(), ..self.rules(&found.instances, options, meter) };
+            let rules = self.rules(&found.instances, options, meter);
             let all: Vec<&Job> = jobs.iter().map(|(_, job)| job).collect();
             let trials = make(self.recording, &all, &rules, options.threads);
-            trials.iter().for_each(|trial| runs.add(trial));
             for ((place, job), trial) in jobs.iter().zip(trials) {
                 // To look at a trial takes as long as to make it.
                 if meter.is_over() {
@@ -245,7 +245,7 @@ impl<'a, 'p> Search<'a, 'p> {
             meter,
             joins: &instances.joins,
             parks: options.parks,
-            grace: Runs::default().mean(),
+            checks: options.checks,
             deadline: self.deadline(),
             over: end_of(&self.failure.kind, self.failure.time),
         }
@@ -285,28 +285,6 @@ fn only_so_many_of_each(order: &mut Vec<usize>, instances: &Instances, most: usi
         *rounds <= most
     });
     (before - order.len()) as u64
-}
-
-/// How long trials run that are not parked any more.
-#[derive(Default)]
-struct Runs {
-    count: u64,
-    instructions: u64,
-}
-
-impl Runs {
-    /// What is taken for the mean as long as nothing is known.
-    const UNKNOWN: u64 = 1 << 15;
-
-    fn add(&mut self, trial: &Trial) {
-        self.count += u64::from(trial.to_its_end.is_some());
-        self.instructions += trial.to_its_end.unwrap_or(0);
-    }
-
-    /// So much is worth to be spent on keeping a trial from running.
-    fn mean(&self) -> u64 {
-        self.instructions.checked_div(self.count).unwrap_or(Runs::UNKNOWN)
-    }
 }
 
 /// The trial of a decision that goes the other way.

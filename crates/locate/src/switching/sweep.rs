@@ -24,12 +24,16 @@ use super::parked::{Parked, Waiting};
 use super::plan::{Diverted, Switch};
 use super::touches::{Touched, Touches};
 use super::trial::{self, Ending, Trial};
+use super::witnesses::Witnesses;
 
 /// Instructions of the spine that are looked at in one go.
 const STRETCH: u64 = 1 << 14;
 /// What it takes to wake a trial and to execute an instruction in its world, in instructions of a plain run.
 const WAKE: u64 = 1 << 13;
 const STEP: u64 = 48;
+/// So much more than a plain run of the same stretch a trial may take; then it runs on to its end. What it has to do with is what the program does
+/// all the time, or what it writes is soon known to be wrong.
+const GRACE: u64 = 2 * WAKE;
 
 /// What all trials of a search share.
 pub struct Rules<'a> {
@@ -39,8 +43,8 @@ pub struct Rules<'a> {
     pub joins: &'a HashMap<u64, u64>,
     /// Trials wait where their way meets the spine's.
     pub parks: bool,
-    /// So much more than a plain run of the same stretch a trial may take, in instructions; then it runs on to its end.
-    pub grace: u64,
+    /// Some trials that wait are run beside the spine; see [`Witnesses`].
+    pub checks: bool,
     /// When trials are given up.
     pub deadline: Time,
     /// When the failing run counts as over, if that is before its end.
@@ -68,6 +72,7 @@ pub fn sweep(start: Process, jobs: &[&Job], rules: &Rules<'_>) -> Vec<Trial> {
         rules,
         watched: watched.as_ref(),
         is_over: false,
+        is_interrupted: false,
         jobs,
         results: vec![Trial::default(); jobs.len()],
         parked: Parked::default(),
@@ -76,6 +81,7 @@ pub fn sweep(start: Process, jobs: &[&Job], rules: &Rules<'_>) -> Vec<Trial> {
         follower: Follower::default(),
         ways: Ways::default(),
         scanner: Scanner::default(),
+        witnesses: Witnesses::default(),
         next: 0,
     };
     sweep.run(start);
@@ -87,6 +93,8 @@ struct Sweep<'a> {
     watched: Option<&'a Watched<'a>>,
     /// The spine has ended; there is nothing more that trials could meet.
     is_over: bool,
+    /// A signal handler is entered or left at the end of the stretch: nobody waits in it.
+    is_interrupted: bool,
     jobs: &'a [&'a Job],
     results: Vec<Trial>,
     parked: Parked,
@@ -96,6 +104,7 @@ struct Sweep<'a> {
     follower: Follower,
     ways: Ways,
     scanner: Scanner,
+    witnesses: Witnesses,
     /// The first trial that has not begun.
     next: usize,
 }
@@ -129,6 +138,10 @@ impl Sweep<'_> {
             trace.clear();
             let event = spine.run_to_event_traced(until, &mut trace);
             self.stretch(&trace, &event, &spine, &mut before);
+            if self.rules.checks {
+                self.arrive(spine.machine.time);
+                self.witnesses.check(&self.parked, &mut spine, &mut self.results);
+            }
             let is_over = match event {
                 Event::Exit(Exit::Until) => spine.machine.time >= end,
                 Event::Exit(_) => true,
@@ -164,10 +177,9 @@ impl Sweep<'_> {
 
     fn stretch(&mut self, trace: &Trace, event: &Event, after: &Process, before: &mut Process) {
         let is_fatal = after.kernel.ended.is_some() && !matches!(event, Event::Called(_));
-        if matches!(event, Event::Interrupted) && !is_fatal {
-            // What a signal handler is given is not looked at one by one.
-            self.wake(self.parked.all(), None, before);
-        }
+        // What a signal handler is given, and what it leaves, is not looked at one by one.
+        let is_interrupted = matches!(event, Event::Interrupted) || !trace.interruptions().is_empty();
+        self.is_interrupted = is_interrupted && !is_fatal;
         let kernels = Kernels::of(event, after);
         let mut passes = trace.forward().peekable();
         while let Some(pass) = passes.next() {
@@ -217,7 +229,11 @@ impl Sweep<'_> {
 
     /// Whether a pass reads nothing that anybody differs in.
     fn is_of_no_concern(&self, pass: &Pass<'_>, touched: &Touched) -> bool {
-        if touched.is_special() || pass.is_checked() || !self.parked.registers.common(&touched.reads).is_empty() {
+        if self.is_interrupted
+            || touched.is_special()
+            || pass.is_checked()
+            || !self.parked.registers.common(&touched.reads).is_empty()
+        {
             return false;
         }
         let mut concerns = false;
@@ -233,6 +249,9 @@ impl Sweep<'_> {
     fn concern(&mut self, place: &Place<'_>, before: &mut Process) {
         let Place { pass, touched, number, kernels } = place;
         let Some(instruction) = touched.instructions.get(*number) else { return };
+        if self.is_interrupted {
+            return self.wake_at(self.parked.all(), place, before);
+        }
         let mut woken = Vec::new();
         self.parked.readers(&instruction.hands_over, &mut woken);
         if instruction.tells_time {
@@ -276,9 +295,8 @@ impl Sweep<'_> {
         let is_known = self.follower.begin(place.pass, index, before);
         for id in readers {
             let is_dear = self.parked.get(id).is_some_and(|waiting| self.is_dear(waiting, place.time()));
-            let follows = is_known
-                && !is_dear
-                && self.follower.follow(id, &mut self.parked, instruction, before);
+            let follows =
+                is_known && !is_dear && self.follower.follow(id, &mut self.parked, instruction, before);
             let Some(waiting) = self.parked.get_mut(id) else { continue };
             if !follows {
                 woken.push(id);
@@ -393,6 +411,9 @@ impl Sweep<'_> {
             return self.end(trial, Ending::AsTheSpine);
         }
         self.results[trial].parked += 1;
+        if self.rules.checks {
+            self.witnesses.add(trial, self.results[trial].parked, run.process());
+        }
         let ahead = met.own.0.wrapping_sub(met.spine.0);
         let spent = waiting.spent + took;
         let waiting = Waiting { difference: met.difference, ahead, spent, ..waiting };
@@ -406,7 +427,6 @@ impl Sweep<'_> {
         let (ending, leavings) = trial::run(process, self.rules, self.watched);
         let took = process.machine.time.0.saturating_sub(start.0);
         self.results[trial].instructions += took;
-        self.results[trial].to_its_end = Some(took);
         self.results[trial].leavings = leavings;
         self.end(trial, ending);
     }
@@ -414,7 +434,7 @@ impl Sweep<'_> {
     /// Whether it would have been cheaper so far to run a trial plainly.
     fn is_dear(&self, waiting: &Waiting, now: Time) -> bool {
         let since = self.jobs.get(waiting.trial).map_or(now, |job| job.time);
-        waiting.spent > now.0.saturating_sub(since.0).saturating_add(self.rules.grace)
+        waiting.spent > now.0.saturating_sub(since.0).saturating_add(GRACE)
     }
 
     fn end(&mut self, trial: usize, ending: Ending) {

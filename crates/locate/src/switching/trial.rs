@@ -18,11 +18,12 @@ pub struct Trial {
     pub ending: Ending,
     /// Instructions that it took of its own.
     pub instructions: u64,
-    /// Of them, those after it was parked for the last time, if it ran to its end by itself.
-    pub to_its_end: Option<u64>,
     /// How often it was parked and woken.
     pub parked: u32,
     pub wakes: u32,
+    /// How often it was looked, for a check, whether it differs from the spine as is claimed; and how often it did not.
+    pub checked: u32,
+    pub refuted: u32,
     /// It was begun.
     pub begun: bool,
     /// Where the commands of the user have the last word: what it left behind.

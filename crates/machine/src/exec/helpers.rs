@@ -2,10 +2,10 @@
 
 use super::environment;
 use super::reference::{Context, fault_kind};
-use crate::fault::FaultKind;
-use crate::observer::Observer;
 use super::view::{GuestMemory, View};
 use crate::cpuid;
+use crate::fault::FaultKind;
+use crate::observer::Observer;
 use lift::{FXSAVE_BYTES, Helper, Reg};
 
 const FXSAVE_WRITTEN: usize = lift::FXSAVE_WRITTEN as usize;
@@ -59,7 +59,12 @@ pub fn execute<O: Observer>(
     Ok(())
 }
 
-fn store<O: Observer>(core: &mut View<'_, impl GuestMemory>, at: u64, area: &[u8], cx: &mut Context<O>) -> Result<(), FaultKind> {
+fn store<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    at: u64,
+    area: &[u8],
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
     core.memory.write(at, area).map_err(fault_kind)?;
     if O::WATCHES {
         cx.observer.store(at, area.len() as u64);
@@ -86,7 +91,11 @@ fn read_counter<O: Observer>(core: &mut View<'_, impl GuestMemory>, cx: &Context
     core.cpu.set(Reg::RDX, cx.time.0 >> 32);
 }
 
-fn fxsave<O: Observer>(core: &mut View<'_, impl GuestMemory>, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
+fn fxsave<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    at: u64,
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
     check_area(at)?;
     let mut area = core.cpu.float_state();
     // The rest stays as it is, but must be writable.
@@ -98,7 +107,11 @@ fn fxsave<O: Observer>(core: &mut View<'_, impl GuestMemory>, at: u64, cx: &mut 
     Ok(())
 }
 
-fn fxrstor<O: Observer>(core: &mut View<'_, impl GuestMemory>, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
+fn fxrstor<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    at: u64,
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
     check_area(at)?;
     let mut area = [0u8; FXSAVE_BYTES as usize];
     core.memory.read(at, &mut area).map_err(fault_kind)?;

@@ -1,13 +1,13 @@
 //! The reference executor: runs ops one by one, in the open, for observers, for single steps and
 //! for whatever the fast executor has no handler for. It is exhaustive over the op language.
 
+use super::view::{GuestMemory, View};
 use super::{helpers, strings};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
 use crate::values;
 use crate::vector;
 use crate::x87::{self, Pair, Refusal};
-use super::view::{GuestMemory, View};
 use crate::{AccessFault, Cpu, Time, flags};
 use lift::vector::{VectorOperand, VectorResult};
 use lift::x87::{CODES, FLAGS, IN_USE, X87Result};
@@ -279,7 +279,11 @@ pub fn fault_kind(fault: AccessFault) -> FaultKind {
     }
 }
 
-fn aligned_address(core: &View<'_, impl GuestMemory>, address: &Address, aligned: bool) -> Result<u64, FaultKind> {
+fn aligned_address(
+    core: &View<'_, impl GuestMemory>,
+    address: &Address,
+    aligned: bool,
+) -> Result<u64, FaultKind> {
     let at = effective(core.cpu, address);
     if aligned && !at.is_multiple_of(16) {
         return Err(FaultKind::GeneralProtection);
@@ -329,7 +333,12 @@ pub fn store<O: Observer>(
 }
 
 #[inline(always)]
-pub fn store_unwatched(core: &mut View<'_, impl GuestMemory>, size: Size, at: u64, value: u64) -> Result<(), FaultKind> {
+pub fn store_unwatched(
+    core: &mut View<'_, impl GuestMemory>,
+    size: Size,
+    at: u64,
+    value: u64,
+) -> Result<(), FaultKind> {
     let memory = &mut *core.memory;
     match size {
         Size::B1 => memory.store::<u8>(at, value as u8),
@@ -340,7 +349,14 @@ pub fn store_unwatched(core: &mut View<'_, impl GuestMemory>, size: Size, at: u6
     .map_err(fault_kind)
 }
 
-fn vector_op(core: &mut View<'_, impl GuestMemory>, op: VectorOp, dst: Reg, a: Reg, b: Reg, imm: u8) -> Result<(), FaultKind> {
+fn vector_op(
+    core: &mut View<'_, impl GuestMemory>,
+    op: VectorOp,
+    dst: Reg,
+    a: Reg,
+    b: Reg,
+    imm: u8,
+) -> Result<(), FaultKind> {
     let mut mxcsr = core.cpu.get(Reg::MXCSR) as u32;
     let (a, b) = (vector_operand(core, op.a(), a), vector_operand(core, op.b(), b));
     let outcome = vector::execute(op, a, b, imm, &mut mxcsr);
@@ -363,7 +379,13 @@ fn pair(core: &View<'_, impl GuestMemory>, reg: Reg) -> Pair {
     Pair { low: core.cpu.get(reg), high: core.cpu.get(reg.high_half()) }
 }
 
-fn x87_op(core: &mut View<'_, impl GuestMemory>, op: X87Op, dst: Reg, a: Reg, b: Reg) -> Result<Flow, FaultKind> {
+fn x87_op(
+    core: &mut View<'_, impl GuestMemory>,
+    op: X87Op,
+    dst: Reg,
+    a: Reg,
+    b: Reg,
+) -> Result<Flow, FaultKind> {
     let control = core.cpu.get(Reg::X87_CONTROL) as u16;
     let mut status = (core.cpu.get(Reg::X87_FLAGS) | core.cpu.get(Reg::X87_CODES)) as u16;
     if op == X87Op::StatusWord {

@@ -5,9 +5,9 @@
 //! such a stretch cannot do without a fault, and what defines the flags, is left to the loop over elements.
 
 use super::reference::{load_unwatched, store_unwatched};
+use super::view::{GuestMemory, View};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
-use super::view::{GuestMemory, View};
 use crate::{PAGE_SIZE, flags};
 use lift::{FlagKind, Reg, Repeat, Size, StringKind};
 
@@ -57,7 +57,11 @@ const FIRST_STRETCH: u64 = 64;
 const LONGEST_STRETCH: usize = 2048;
 
 /// Whether the instruction is complete; if not, it must be executed again.
-pub fn execute<O: Observer>(core: &mut View<'_, impl GuestMemory>, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
+pub fn execute<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    i: Instruction,
+    observer: &mut O,
+) -> Result<bool, FaultKind> {
     if i.repeat == Repeat::Once {
         return element(core, i, observer).map(|_| true);
     }
@@ -195,7 +199,11 @@ fn advance(core: &mut View<'_, impl GuestMemory>, i: Instruction, reg: Reg) {
 }
 
 /// Does one element; for scans and comparisons, whether the two sides were equal.
-fn element<O: Observer>(core: &mut View<'_, impl GuestMemory>, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
+fn element<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    i: Instruction,
+    observer: &mut O,
+) -> Result<bool, FaultKind> {
     let size = i.size;
     let Ends { source, target } = Ends::of(core, i);
     let mut equal = true;
@@ -239,7 +247,12 @@ fn compare(core: &mut View<'_, impl GuestMemory>, size: Size, a: u64, b: u64) ->
     (a ^ b) & size.mask() == 0
 }
 
-fn read<O: Observer>(core: &mut View<'_, impl GuestMemory>, size: Size, at: u64, observer: &mut O) -> Result<u64, FaultKind> {
+fn read<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    size: Size,
+    at: u64,
+    observer: &mut O,
+) -> Result<u64, FaultKind> {
     let value = load_unwatched(core, size, at)?;
     if O::WATCHES && O::EACH_ELEMENT {
         observer.load(at, size.bytes());

@@ -102,7 +102,11 @@ trait Level: Sized {
     );
     fn for_each<'a>(&'a self, base: u64, first: u64, last: u64, visit: &mut dyn FnMut(u64, &'a Page));
     fn count_not_in(this: &Arc<Self>, other: Option<&Arc<Self>>) -> u64;
-    fn for_each_unshared(both: (Option<&Arc<Self>>, Option<&Arc<Self>>), base: u64, visit: &mut dyn FnMut(u64));
+    fn for_each_unshared(
+        both: (Option<&Arc<Self>>, Option<&Arc<Self>>),
+        base: u64,
+        visit: &mut dyn FnMut(u64),
+    );
     fn digest(&self, computed: &mut u64) -> u64;
 }
 
