@@ -50,7 +50,7 @@ pub struct Looked {
 
 impl Machine {
     /// Executes an instruction of a pass in the other world, and says where control goes then. The machine is where the instruction begins, and
-    /// `apart` has the registers. `None` if the instruction is none that could be followed so: it faults, or somebody else has to do its work.
+    /// `apart` has the registers. `None` if the instruction is none that could be followed so: it faults, or has to be begun again, or does more than ops say.
     pub fn execute_apart(
         &mut self,
         pass: &Pass<'_>,
@@ -62,12 +62,12 @@ impl Machine {
         apart.stores.clear();
         if index == 0 {
             match block.hook {
-                None => {}
+                // What is served has been.
+                None | Some(Hook::Serve | Hook::Pause) => {}
                 Some(Hook::Check(check)) => {
                     let memory = Patched { below: &self.memory, patches };
                     check(&apart.cpu, &memory).ok()?;
                 }
-                Some(Hook::Serve | Hook::Pause) => return None,
             }
         }
         let ops = block.ops_of(instruction);

@@ -10,7 +10,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use linux::{Event, Exit, Process};
+use lift::Reg;
+use linux::{Event, Exit, Process, SERVED};
 use machine::{Pass, Time, Trace, Unwatched};
 use replay::oracle::Watched;
 use replay::{Diversion, Scanner};
@@ -34,6 +35,9 @@ const STEP: u64 = 48;
 /// So much more than a plain run of the same stretch a trial may take; then it runs on to its end. What it has to do with is what the program does
 /// all the time, or what it writes is soon known to be wrong.
 const GRACE: u64 = 2 * WAKE;
+
+/// What functions that are served are given.
+const SERVED_BY: [Reg; 5] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::RSP];
 
 /// What all trials of a search share.
 pub struct Rules<'a> {
@@ -138,7 +142,8 @@ impl Sweep<'_> {
             trace.clear();
             let event = spine.run_to_event_traced(until, &mut trace);
             self.stretch(&trace, &event, &spine, &mut before);
-            if self.rules.checks {
+            // Where a function was just served the time has not moved on.
+            if self.rules.checks && event != Event::Called(SERVED) {
                 self.arrive(spine.machine.time);
                 self.witnesses.check(&self.parked, &mut spine, &mut self.results);
             }
@@ -181,10 +186,18 @@ impl Sweep<'_> {
         let is_interrupted = matches!(event, Event::Interrupted) || !trace.interruptions().is_empty();
         self.is_interrupted = is_interrupted && !is_fatal;
         let kernels = Kernels::of(event, after);
+        // A function is served before the instruction that stands for it, which is in no trace yet.
+        let (served, called) = match event {
+            Event::Called(SERVED) => (kernels, None),
+            _ => (None, kernels),
+        };
         let mut passes = trace.forward().peekable();
         while let Some(pass) = passes.next() {
             let is_last = passes.peek().is_none();
-            self.pass(&pass, kernels.as_ref().filter(|_| is_last), before);
+            self.pass(&pass, called.as_ref().filter(|_| is_last), before);
+        }
+        if let Some(served) = served {
+            self.serve(&served, after.machine.time, before);
         }
         if is_fatal {
             // The instruction that faulted is in no trace.
@@ -192,6 +205,24 @@ impl Sweep<'_> {
             before.run(after.machine.time, &mut Unwatched);
             self.wake(self.parked.all(), None, before);
         }
+    }
+
+    /// Wakes those for whom a function would be served otherwise, and takes from the others what that wrote.
+    fn serve(&mut self, served: &Kernels, now: Time, before: &mut Process) {
+        self.arrive(now);
+        before.run(now, &mut Unwatched);
+        let mut woken = Vec::new();
+        if self.is_interrupted {
+            woken = self.parked.all();
+        }
+        self.parked.readers(&SERVED_BY.into_iter().collect(), &mut woken);
+        served.readers(&self.parked, before, &mut woken);
+        self.wake(woken, None, before);
+        let mut left = Vec::new();
+        self.parked.write(Reg::RAX, self.follower.step(), &mut left);
+        self.overwrite_by_kernel(served, &mut left);
+        let same = self.parked.finished(&left);
+        self.end_as_the_spine(same);
     }
 
     fn pass(&mut self, pass: &Pass<'_>, kernels: Option<&Kernels>, before: &mut Process) {
@@ -333,15 +364,19 @@ impl Sweep<'_> {
                 self.parked.write_memory(&range, step, &mut left);
             }
         });
-        // Nobody was followed into the kernel.
-        for range in kernels.into_iter().flat_map(|kernels| &kernels.writes) {
-            self.parked.write_memory(range, u64::MAX, &mut left);
+        if let Some(kernels) = kernels {
+            self.overwrite_by_kernel(kernels, &mut left);
         }
         if !left.is_empty() {
             let same = self.parked.finished(&left);
             self.end_as_the_spine(same);
         }
         self.follower.end();
+    }
+
+    /// Nobody was followed into the kernel.
+    fn overwrite_by_kernel(&mut self, kernels: &Kernels, left: &mut Vec<u32>) {
+        kernels.writes.iter().for_each(|range| self.parked.write_memory(range, u64::MAX, left));
     }
 
     fn end_as_the_spine(&mut self, trials: Vec<Waiting>) {

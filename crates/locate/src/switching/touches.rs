@@ -25,7 +25,7 @@ pub struct Touched {
 pub struct Instruction {
     pub reads: RegisterSet,
     pub writes: Vec<Reg>,
-    /// What is handed to somebody else: to the kernel, or to whoever serves a function.
+    /// What is handed to the kernel.
     pub hands_over: RegisterSet,
     /// It asks for the time.
     pub tells_time: bool,
@@ -39,8 +39,6 @@ struct Access {
     is_write: bool,
 }
 
-/// What functions that are served are given.
-const ARGUMENTS: [Reg; 5] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::RSP];
 /// What a system call reads but for its own r11.
 const ONLY_FLAGS: [Reg; 6] =
     [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C, Reg::DIRECTION, Reg::SYSTEM_FLAGS];
@@ -60,7 +58,7 @@ impl Touches {
 impl Touched {
     fn new(pass: &Pass<'_>) -> Touched {
         let instructions: Vec<Instruction> =
-            pass.forward().map(|executed| Instruction::new(executed.ops, pass.is_served())).collect();
+            pass.forward().map(|executed| Instruction::new(executed.ops)).collect();
         let (mut reads, mut writes) = <(RegisterSet, RegisterSet)>::default();
         for instruction in &instructions {
             instruction.reads.iter().filter(|reg| !writes.contains(*reg)).for_each(|reg| reads.add(reg));
@@ -91,7 +89,7 @@ impl Touched {
 }
 
 impl Instruction {
-    fn new(ops: &[Op], is_served: bool) -> Instruction {
+    fn new(ops: &[Op]) -> Instruction {
         let mut found = Instruction::default();
         let mut writes = RegisterSet::default();
         for op in ops {
@@ -102,11 +100,6 @@ impl Instruction {
                 found.hands_over = found.reads;
                 ONLY_FLAGS.into_iter().for_each(|reg| found.hands_over.remove(reg));
             }
-        }
-        if is_served {
-            ARGUMENTS.into_iter().for_each(|reg| found.reads.add(reg));
-            found.hands_over = found.reads;
-            writes.add(Reg::RAX);
         }
         found.writes = writes.iter().collect();
         found

@@ -51,10 +51,11 @@ impl Witnesses {
     }
 }
 
-/// Whether two processes of one origin are in the same state. When their output was written is none of it.
+/// Whether two processes of one origin are in the same state. When their output was written and their memory allocated is none of it.
 fn are_alike(one: &Process, other: &Process) -> bool {
     let mut kernel = other.kernel.clone();
     kernel.output = one.kernel.output.clone();
+    kernel.checked_heap = one.kernel.checked_heap.clone();
     let written = |stream| [one, other].map(|process| process.kernel.output.contents(stream));
     let [outputs, errors] = [written(Stream::Stdout), written(Stream::Stderr)];
     Difference::between(one, other).is_some_and(|difference| difference.is_empty())
