@@ -22,7 +22,7 @@ use crate::place;
 
 /// Programs whose last byte of output counts as wrong, so that nothing helps and all is tried; with arguments that make runs longer and
 /// longer. What ledger reads goes into sums that are looked at until the end, so that most trials have to be run to there. filter writes
-/// as it goes, so that a trial that does something else is soon known to be wrong.
+/// as it goes, so that a trial that does something else is soon known to be wrong, and what others do differently is soon written over.
 const LENGTHS: [(&str, [&[&str]; 3]); 2] =
     [("ledger", [&["1", "100"], &["1", "200"], &["1", "400"]]), ("filter", [&["50"], &["100"], &["200"]])];
 
@@ -66,8 +66,8 @@ pub fn table(divisor: usize) -> Result<String> {
     }
     text.push_str(
         "\nSearches that fail, all decisions tried:\n\n\
-         | program | instructions | predicates | two threads | one | ÷ two | trials a second | instructions a trial | without parking | instructions a trial |\n\
-         |---|---|---|---|---|---|---|---|---|---|\n",
+         | program | instructions | predicates | two threads | one | ÷ two | trials a second | instructions a trial | wakings a trial | without parking | instructions a trial |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (name, lengths) in LENGTHS {
         let program = place::compile(name)?;
@@ -91,7 +91,7 @@ fn row(name: &str, case: &Case, is_shortest: bool) -> Result<String> {
         (format!("{:.1} s", made.time.as_secs_f64()), format!("{:.0}", each(&made)))
     });
     Ok(format!(
-        "| {name} | {} | {} | {:.1} s | {:.1} s | {:.2} | {:.0} | {:.0} | {} | {} |\n",
+        "| {name} | {} | {} | {:.1} s | {:.1} s | {:.2} | {:.0} | {:.0} | {:.1} | {} | {} |\n",
         two.instructions,
         two.found.statistics.candidates,
         two.time.as_secs_f64(),
@@ -99,13 +99,20 @@ fn row(name: &str, case: &Case, is_shortest: bool) -> Result<String> {
         one.time.as_secs_f64() / two.time.as_secs_f64(),
         two.found.statistics.tried as f64 / two.time.as_secs_f64(),
         each(&two),
+        wakings(&two.found),
         alone.0,
         alone.1
     ))
 }
 
+/// How often a trial was woken, in the mean.
+fn wakings(found: &Found) -> f64 {
+    let all: u64 = found.trials.iter().map(|(_, trial)| u64::from(trial.wakes)).sum();
+    all as f64 / found.trials.len().max(1) as f64
+}
+
 fn options(order: Order, threads: usize, parks: bool) -> Options {
-    Options { order, budget: u64::MAX, parks, threads, goes_beyond: false }
+    Options { order, budget: u64::MAX, parks, checks: false, threads, goes_beyond: false }
 }
 
 fn search(case: &Case, options: &Options) -> Result<Made> {

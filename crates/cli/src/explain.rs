@@ -197,6 +197,7 @@ fn search(
         },
         budget: arguments.budget,
         parks: true,
+        checks: false,
         threads: jobs(arguments),
         goes_beyond: true,
     };

@@ -84,7 +84,7 @@ pub struct Instances {
     pub left_out: u64,
     /// When each member of a condition was executed, and which instance of the list, counted from the very first, it belongs to.
     members: Vec<(Time, u64)>,
-    /// Where the ways from each piece of code in scope meet again, by its first address.
+    /// Where the ways from each instruction in scope meet again.
     pub joins: HashMap<u64, u64>,
 }
 
@@ -288,8 +288,9 @@ impl Walk<'_, '_> {
         if !self.is_in_scope(start) {
             return plan;
         }
-        if let Some(join) = self.flow.function(start).and_then(|function| function.reconvergence(start)) {
-            self.found.joins.insert(start, join);
+        if let Some(function) = self.flow.function(start) {
+            let joins = shape.addresses().iter().map(|address| (*address, function.reconvergence(*address)));
+            self.found.joins.extend(joins.filter_map(|(address, join)| Some((address, join?))));
         }
         for (instruction, address) in (0..).zip(shape.addresses()) {
             let Some(&(condition, member)) = self.deciders.get(address) else { continue };

@@ -1,14 +1,15 @@
-//! Parking is exact: on random programs each trial leaves the same behind whether it was parked or ran to its end by itself.
+//! Parking is exact: each trial leaves the same behind whether it was parked or ran to its end by itself; and while it is parked, it differs from
+//! the spine in what is claimed and in nothing else.
 
 mod common;
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use common::{Failing, Scratch, crashing, options};
+use common::{Failing, Scratch, crashing, options, own};
 use locate::switching::{Ending, Found, Options};
 use replay::oracle::digest;
-use replay::{Bytes, Expectation};
+use replay::{Bytes, Case, Expectation, Heap};
 
 /// Programs that decide less say little, and those that decide more take long.
 const DECISIONS: std::ops::RangeInclusive<usize> = 20..=150;
@@ -39,6 +40,26 @@ fn generate(scratch: &Scratch, seed: u64) -> std::path::PathBuf {
     scratch.compile(&source, &flags)
 }
 
+/// A case in which all that the run leaves behind is wrong, so that no trial is given up for what it wrote.
+fn all_wrong(mut case: Case) -> Option<Failing> {
+    case.oracle.expectations.push(Expectation::Command(Bytes::from("exit 1")));
+    Failing::try_new(case)
+}
+
+/// Compares trials with and without parking, and says how often a claim about one that waited was looked at. `None` if it cannot be told what the
+/// run leaves behind.
+fn check(failing: &mut Failing, name: &str) -> Option<u32> {
+    let spine = digest(failing.recording.last())?;
+    let options = Options { goes_beyond: false, threads: 1, ..options() };
+    let alone = failing.switch(&Options { parks: false, ..options.clone() });
+    let parked = failing.switch(&Options { checks: true, ..options });
+    assert_eq!(outcomes(&alone, spine), outcomes(&parked, spine), "{name}");
+    let refuted: Vec<usize> =
+        parked.trials.iter().filter(|(_, trial)| trial.refuted > 0).map(|(place, _)| *place).collect();
+    assert!(refuted.is_empty(), "{name}: {refuted:?}");
+    Some(parked.trials.iter().map(|(_, trial)| trial.checked).sum())
+}
+
 /// Tries programs from a seed on until enough of them had a fitting number of decisions.
 fn agree(first: u64) {
     let scratch = Scratch::new(&format!("parking-{first}"));
@@ -49,18 +70,11 @@ fn agree(first: u64) {
         }
         let mut case = crashing(&generate(&scratch, seed), &[], "");
         case.limits.instructions = 2_000_000;
-        // All that the run leaves behind is wrong, so that no trial is given up for what it wrote.
-        case.oracle.expectations.push(Expectation::Command(Bytes::from("exit 1")));
-        let Some(mut failing) = Failing::try_new(case) else { continue };
-        let Some(spine) = digest(failing.recording.last()) else { continue };
-        if !DECISIONS.contains(&failing.decisions()) {
-            continue;
+        let Some(mut failing) = all_wrong(case) else { continue };
+        if DECISIONS.contains(&failing.decisions()) && check(&mut failing, &format!("seed {seed}")).is_some()
+        {
+            checked += 1;
         }
-        let options = Options { goes_beyond: false, threads: 1, ..options() };
-        let alone = failing.switch(&Options { parks: false, ..options.clone() });
-        let parked = failing.switch(&options);
-        assert_eq!(outcomes(&alone, spine), outcomes(&parked, spine), "seed {seed}");
-        checked += 1;
     }
     assert_eq!(checked, PROGRAMS, "too few programs had a fitting number of decisions");
 }
@@ -88,4 +102,32 @@ fn trials_of_random_programs_4() {
 #[test]
 fn trials_of_random_programs_5() {
     agree(40_001);
+}
+
+/// Effects that go through library calls, floats, string instructions, the heap, signals, and system calls.
+#[test]
+fn trials_of_all_kinds_of_effects() {
+    let scratch = Scratch::new("worlds");
+    let mut checked = 0;
+    for flags in ["-O0", "-O2"] {
+        let program = scratch.compile(&own("worlds"), &[flags]);
+        for heap in [Heap::Program, Heap::Checked] {
+            let mut failing = all_wrong(Case { heap, ..crashing(&program, &[], "") }).unwrap();
+            checked += check(&mut failing, &format!("{flags} {heap:?}")).unwrap();
+        }
+    }
+    assert!(checked > 0, "nothing was checked");
+}
+
+/// Records are handled one after the other, so that effects are written over; and sums are kept, so that others stay.
+#[test]
+fn trials_of_records() {
+    let scratch = Scratch::new("records-parked");
+    let records: String = (0..40).map(|number| format!("{} n{}\n", number * 7 % 23, number)).collect();
+    for flags in ["-O0", "-O2"] {
+        let program = scratch.compile(&own("records"), &[flags]);
+        let mut failing = all_wrong(crashing(&program, &[], &records)).unwrap();
+        let checked = check(&mut failing, flags).unwrap();
+        assert!(checked > 0, "nothing was checked");
+    }
 }

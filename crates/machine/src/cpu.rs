@@ -126,6 +126,12 @@ impl Cpu {
         self.set(Reg::SYSTEM_FLAGS, value & !ARITHMETIC & !DF | 2);
     }
 
+    /// What the processor does at a system call: the return address is left in rcx and the flags in r11.
+    pub(crate) fn enter_kernel(&mut self, next: u64) {
+        self.set(Reg::RCX, next);
+        self.set(Reg::R11, self.rflags());
+    }
+
     /// What a program can see of the registers, in a fixed order: the input of the state hash.
     /// The flag record is left out for the flags themselves, because two records can mean the
     /// same flags; temporaries are left out because they carry nothing between instructions.

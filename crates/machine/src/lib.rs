@@ -1,6 +1,7 @@
 //! The room that executes ops: registers, paged copy-on-write memory, snapshots, interventions and guest
 //! faults. It knows nothing of Linux; a system call is a reason to stop.
 
+mod apart;
 mod block;
 mod cpu;
 pub mod cpuid;
@@ -21,6 +22,7 @@ mod values;
 pub mod vector;
 pub mod x87;
 
+pub use apart::{Apart, Looked, Patches, Stores, Unpatched};
 pub use cpu::Cpu;
 pub use definedness::{Definedness, Origin, Use, UseKind};
 pub use exec::{Force, effective};

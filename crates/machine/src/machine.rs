@@ -10,7 +10,6 @@ use crate::intervention::{Action, Intervention};
 use crate::memory::{Access, AccessFault, Cause, CodeChange, Image, Memory};
 use crate::observer::Observer;
 use crate::trace::{Cursor, Log, Trace};
-use lift::Reg;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
@@ -340,7 +339,7 @@ impl Machine {
             let next = block.instructions.get(index + 1).map_or(block.end, |next| next.address);
             self.core.memory.open_marked_code(true);
             self.core.memory.leave_loads_unchecked(block.unchecked);
-            let done = execute_instruction(&mut self.core, ops, &mut cx);
+            let done = execute_instruction(&mut self.core.view(), ops, &mut cx);
             self.core.memory.leave_loads_unchecked(false);
             self.core.memory.open_marked_code(false);
             match done {
@@ -376,13 +375,12 @@ impl Machine {
         }
     }
 
-    /// Retires a syscall instruction: it leaves its return address in rcx and the flags in r11.
+    /// Retires a syscall instruction.
     fn enter_kernel<O: Observer>(&mut self, next: u64, observer: &mut O) -> Stop {
         observer.syscall(self.time, &self.core.cpu);
         let cpu = &mut self.core.cpu;
         cpu.rip = next;
-        cpu.set(Reg::RCX, next);
-        cpu.set(Reg::R11, cpu.rflags());
+        cpu.enter_kernel(next);
         self.time.0 += 1;
         Stop::Syscall
     }

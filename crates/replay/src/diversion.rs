@@ -51,6 +51,8 @@ pub struct Arrival {
     /// Before the instruction at the address; after the one that left the activation.
     pub time: Time,
     pub writes: Writes,
+    /// When the last of the system calls and other events was over, if there was one.
+    pub last_event: Option<Time>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +121,12 @@ impl Diversion {
             process.machine.intervene(intervention.clone());
         }
         let id = RunId::Diversion(interventions.into());
+        Diversion { id, origin: process.snapshot(), time: process.machine.time, process }
+    }
+
+    /// Goes on from a state that nobody else needs.
+    pub fn of(mut process: Process) -> Diversion {
+        let id = RunId::Diversion([].into());
         Diversion { id, origin: process.snapshot(), time: process.machine.time, process }
     }
 
@@ -192,7 +200,8 @@ impl Diversion {
         let start = process.machine.time;
         let deadline = Time(start.0.saturating_add(budget));
         let stack = process.machine.cpu.get(Reg::RSP);
-        let mut search = Search { goal, stack, open: Vec::new(), writes: Writes::default() };
+        let mut search =
+            Search { goal, stack, open: Vec::new(), writes: Writes::default(), last_event: None };
         let mut length = FIRST_STRETCH;
         let (outcome, time) = loop {
             let until = deadline.min(Time(self.process.machine.time.0.saturating_add(length)));
@@ -207,6 +216,7 @@ impl Diversion {
                 Ended::Call(number) => {
                     search.note_kernel(&self.process);
                     search.writes.other_events += u64::from(number == SERVED);
+                    search.last_event = Some(now);
                     if number != SERVED && !search.goal.permits(number) {
                         break (Outcome::Called, now);
                     }
@@ -215,6 +225,7 @@ impl Diversion {
                 Ended::Interrupted => {
                     search.note_kernel(&self.process);
                     search.writes.other_events += 1;
+                    search.last_event = Some(now);
                 }
                 Ended::Until if now >= deadline => break (Outcome::CutShort, now),
                 Ended::Until => {}
@@ -222,7 +233,7 @@ impl Diversion {
         };
         search.writes.merge();
         self.time = time;
-        Arrival { outcome, time, writes: search.writes }
+        Arrival { outcome, time, writes: search.writes, last_event: search.last_event }
     }
 }
 
@@ -252,6 +263,7 @@ struct Search<'g, G> {
     /// The calls that were made from this activation on and have not returned: where their return addresses are.
     open: Vec<u64>,
     writes: Writes,
+    last_event: Option<Time>,
 }
 
 impl<G: Goal> Search<'_, G> {
@@ -298,7 +310,10 @@ impl<G: Goal> Search<'_, G> {
                         return Some((Outcome::Left, after));
                     }
                 }
-                Ending::System => self.writes.system_calls += 1,
+                Ending::System => {
+                    self.writes.system_calls += 1;
+                    self.last_event = Some(after);
+                }
                 Ending::Next | Ending::Jump | Ending::Branch { .. } | Ending::Indirect { stack: false } => {}
             }
         }

@@ -184,7 +184,22 @@ impl RegisterSet {
 
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = Reg> + '_ {
-        (0..=u8::MAX).map(Reg).filter(|register| self.contains(*register))
+        (0u8..).zip(self.0).flat_map(|(number, mut word)| {
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros() as u8;
+                let register = (word != 0).then(|| Reg(64 * number + bit));
+                word &= word.wrapping_sub(1);
+                register
+            })
+        })
+    }
+}
+
+impl FromIterator<Reg> for RegisterSet {
+    fn from_iter<I: IntoIterator<Item = Reg>>(registers: I) -> RegisterSet {
+        let mut set = RegisterSet::default();
+        registers.into_iter().for_each(|register| set.add(register));
+        set
     }
 }
 

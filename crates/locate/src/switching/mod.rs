@@ -5,7 +5,11 @@
 
 mod beyond;
 mod classify;
+mod difference;
+mod follow;
 mod judging;
+mod kernels;
+mod meeting;
 mod order;
 mod parked;
 mod plan;
@@ -15,6 +19,7 @@ mod sweep;
 mod touches;
 mod trial;
 mod verify;
+mod witnesses;
 
 pub use judging::{Judge, Meter};
 pub use order::{Distances, Order};

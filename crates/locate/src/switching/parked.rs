@@ -1,90 +1,14 @@
-//! Trials that wait beside the spine: what each of them has that is different, and who is concerned by an access.
+//! Trials that wait beside the spine: who is concerned by an access.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use lift::Reg;
-use linux::Process;
-use replay::{RegisterSet, Writes};
+use replay::RegisterSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-/// More bytes that differ are not kept: the trial runs on.
-const MOST_BYTES: u64 = 4096;
-const PAGE: u64 = 4096;
-
-/// What a trial has that the spine has not, at the same point.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
-    pub registers: Vec<(Reg, u64)>,
-    /// Sorted by address.
-    pub memory: Vec<(u64, u8)>,
-}
-
-impl Difference {
-    /// What two runs of one origin differ in, by what both have written since. `None` if it is too much, or is code.
-    pub fn between(trial: (&mut Process, &Writes), spine: (&mut Process, &Writes)) -> Option<Difference> {
-        let mut written = trial.1.registers;
-        written.add_all(&spine.1.registers);
-        let (mine, theirs) = (&trial.0.machine.cpu, &spine.0.machine.cpu);
-        let registers = written.iter().filter(|reg| mine.get(*reg) != theirs.get(*reg));
-        let registers = registers.map(|reg| (reg, mine.get(reg))).collect();
-        let mut memory = Vec::new();
-        let mut ranges: Vec<&Range<u64>> = trial.1.memory.iter().chain(&spine.1.memory).collect();
-        ranges.sort_unstable_by_key(|range| range.start);
-        let (mut done, mut looked_at) = (0, 0);
-        for range in ranges {
-            let (start, end) = (range.start.max(done), range.end);
-            done = done.max(end);
-            looked_at += end.saturating_sub(start);
-            if looked_at > MOST_BYTES * 4 {
-                return None;
-            }
-            compare(trial.0, spine.0, start..end, &mut memory);
-        }
-        let is_code = |address: u64| {
-            spine.0.machine.memory.region_at(address).is_none_or(|region| region.permissions.execute)
-        };
-        if memory.len() as u64 > MOST_BYTES || memory.iter().any(|(address, _)| is_code(*address)) {
-            return None;
-        }
-        Some(Difference { registers, memory })
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.registers.is_empty() && self.memory.is_empty()
-    }
-
-    /// Its cells, as if they had just been written.
-    pub fn as_writes(&self) -> Writes {
-        let mut writes = Writes::default();
-        self.registers.iter().for_each(|(reg, _)| writes.registers.add(*reg));
-        writes.memory = self.memory.iter().map(|(address, _)| *address..address.saturating_add(1)).collect();
-        writes
-    }
-
-    /// Makes the spine's state that of the trial. `false` if the memory is not there any more.
-    pub fn apply(&self, process: &mut Process) -> bool {
-        self.registers.iter().for_each(|(reg, value)| process.machine.cpu.set(*reg, *value));
-        self.memory.iter().all(|(address, byte)| process.machine.memory.poke(*address, &[*byte]).is_ok())
-    }
-}
-
-fn compare(trial: &Process, spine: &Process, range: Range<u64>, found: &mut Vec<(u64, u8)>) {
-    let (mut mine, mut theirs) = ([0; 64], [0; 64]);
-    let mut at = range.start;
-    while at < range.end {
-        let length = (range.end - at).min(64) as usize;
-        let read = trial.machine.memory.peek(at, &mut mine[..length]);
-        spine.machine.memory.peek(at, &mut theirs[..length]);
-        for (offset, (mine, theirs)) in (0..).zip(mine.iter().zip(&theirs)).take(read) {
-            if mine != theirs {
-                found.push((at + offset, *mine));
-            }
-        }
-        at += length as u64;
-    }
-}
+use super::difference::{Change, Difference, Word, words_of};
 
 /// A trial that waits.
 pub struct Waiting {
@@ -93,19 +17,20 @@ pub struct Waiting {
     /// By how much its own time is ahead of the spine's, round the end of numbers where it is behind.
     pub ahead: u64,
     pub wakes: u32,
+    /// What it has taken so far, in instructions.
+    pub spent: u64,
+    /// The last step of the spine that was followed in its world.
+    pub followed: u64,
 }
 
 /// All that wait, with an index of what they differ in.
 #[derive(Default)]
 pub struct Parked {
     waiting: HashMap<u32, Waiting, FxBuildHasher>,
-    next: u32,
-    /// Who differs in a register, and who may.
+    /// Who differs in a register, and which somebody differs in.
     by_register: HashMap<u8, Vec<u32>, FxBuildHasher>,
     pub registers: RegisterSet,
-    by_byte: HashMap<u64, SmallVec<[u32; 2]>, FxBuildHasher>,
-    /// Bytes that somebody differs in, a bit each, by page.
-    pages: HashMap<u64, Box<[u64; 64]>, FxBuildHasher>,
+    by_word: HashMap<u64, SmallVec<[u32; 2]>, FxBuildHasher>,
 }
 
 impl Parked {
@@ -114,39 +39,44 @@ impl Parked {
     }
 
     pub fn add(&mut self, waiting: Waiting) {
-        let id = self.next;
-        self.next += 1;
+        let id = waiting.trial as u32;
         for (reg, _) in &waiting.difference.registers {
             self.by_register.entry(reg.0).or_default().push(id);
             self.registers.add(*reg);
         }
-        for (address, _) in &waiting.difference.memory {
-            self.by_byte.entry(*address).or_default().push(id);
-            let page = self.pages.entry(address / PAGE).or_insert_with(|| Box::new([0; 64]));
-            page[(address % PAGE / 64) as usize] |= 1 << (address % 64);
+        for word in waiting.difference.memory() {
+            self.by_word.entry(word.address).or_default().push(id);
         }
         self.waiting.insert(id, waiting);
     }
 
-    /// Takes out those that are named, in the order in which they began to wait.
-    pub fn take(&mut self, mut ids: Vec<u32>) -> Vec<Waiting> {
-        ids.sort_unstable();
-        ids.dedup();
-        let taken: Vec<_> = ids.iter().filter_map(|id| Some((*id, self.waiting.remove(id)?))).collect();
-        for (id, waiting) in &taken {
-            waiting.difference.registers.iter().for_each(|(reg, _)| self.forget_register(*reg, *id));
-            waiting.difference.memory.iter().for_each(|(address, _)| self.forget_byte(*address, *id));
-        }
-        taken.into_iter().map(|(_, waiting)| waiting).collect()
+    pub fn get(&self, id: u32) -> Option<&Waiting> {
+        self.waiting.get(&id)
     }
 
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut Waiting> {
+        self.waiting.get_mut(&id)
+    }
+
+    /// Takes one out.
+    pub fn take(&mut self, id: u32) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&id)?;
+        waiting.difference.registers.iter().for_each(|(reg, _)| self.forget_register(*reg, id));
+        waiting.difference.memory().iter().for_each(|word| self.forget_word(word.address, id));
+        Some(waiting)
+    }
+
+    /// All of them, in order.
     pub fn all(&self) -> Vec<u32> {
-        self.waiting.keys().copied().collect()
+        self.which(|_| true)
     }
 
-    /// Those for whom it is true.
+    /// Those for whom it is true, in order.
     pub fn which(&self, is: impl Fn(&Waiting) -> bool) -> Vec<u32> {
-        self.waiting.iter().filter(|(_, waiting)| is(waiting)).map(|(id, _)| *id).collect()
+        let mut ids: Vec<u32> =
+            self.waiting.iter().filter(|(_, waiting)| is(waiting)).map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// Who differs in one of these registers.
@@ -158,63 +88,99 @@ impl Parked {
 
     /// Who differs in a byte of the range.
     pub fn readers_of_memory(&self, range: &Range<u64>, found: &mut Vec<u32>) {
-        self.each_byte(range, |address| found.extend(self.by_byte.get(&address).into_iter().flatten()));
+        for (address, mask) in words_of(range.clone()) {
+            let ids = self.by_word.get(&address).into_iter().flatten();
+            found.extend(ids.filter(|id| {
+                let word = self.get(**id).and_then(|waiting| waiting.difference.word(address));
+                word.is_some_and(|word| word.mask & mask != 0)
+            }));
+        }
     }
 
-    /// The spine gives these registers new values. Those that do not differ any more come back.
-    pub fn write(&mut self, writes: &RegisterSet) -> Vec<Waiting> {
-        let mut touched = Vec::new();
-        for reg in self.registers.common(writes).iter() {
-            for id in self.by_register.remove(&reg.0).unwrap_or_default() {
-                if let Some(waiting) = self.waiting.get_mut(&id) {
-                    waiting.difference.registers.retain(|(known, _)| *known != reg);
-                    touched.push(id);
-                }
+    /// Whether anybody may differ in a byte of the range.
+    pub fn has_readers(&self, range: &Range<u64>) -> bool {
+        words_of(range.clone()).any(|(address, _)| self.by_word.contains_key(&address))
+    }
+
+    /// One has `trial` in a register in which the spine has `spine`.
+    pub fn set_register(&mut self, id: u32, reg: Reg, spine: u64, trial: u64) {
+        let Some(waiting) = self.waiting.get_mut(&id) else { return };
+        match waiting.difference.set_register(reg, spine, trial) {
+            Change::Entered => {
+                self.by_register.entry(reg.0).or_default().push(id);
+                self.registers.add(reg);
             }
+            Change::Left => self.forget_register(reg, id),
+            Change::None => {}
+        }
+    }
+
+    /// One has this word.
+    pub fn set_word(&mut self, id: u32, word: Word) {
+        let Some(waiting) = self.waiting.get_mut(&id) else { return };
+        match waiting.difference.set_word(word) {
+            Change::Entered => self.by_word.entry(word.address).or_default().push(id),
+            Change::Left => self.forget_word(word.address, id),
+            Change::None => {}
+        }
+    }
+
+    /// The spine gives a register a new value, and so do all but those that were followed in this step. Tells who may not differ any more.
+    pub fn write(&mut self, reg: Reg, step: u64, touched: &mut Vec<u32>) {
+        if !self.registers.contains(reg) {
+            return;
+        }
+        let Parked { waiting, by_register, .. } = self;
+        let Some(ids) = by_register.get_mut(&reg.0) else { return };
+        ids.retain(|id| {
+            let Some(waiting) = waiting.get_mut(id) else { return false };
+            if waiting.followed == step {
+                return true;
+            }
+            waiting.difference.set_register(reg, 0, 0);
+            touched.push(*id);
+            false
+        });
+        if ids.is_empty() {
+            by_register.remove(&reg.0);
             self.registers.remove(reg);
         }
-        self.finished(touched)
     }
 
     /// The same of memory.
-    pub fn write_memory(&mut self, range: &Range<u64>) -> Vec<Waiting> {
-        let mut addresses = SmallVec::<[u64; 16]>::new();
-        self.each_byte(range, |address| addresses.push(address));
-        let mut touched = Vec::new();
-        for address in addresses {
-            for id in self.by_byte.remove(&address).unwrap_or_default() {
-                if let Some(waiting) = self.waiting.get_mut(&id) {
-                    waiting.difference.memory.retain(|(known, _)| *known != address);
-                    touched.push(id);
+    pub fn write_memory(&mut self, range: &Range<u64>, step: u64, touched: &mut Vec<u32>) {
+        let Parked { waiting, by_word, .. } = self;
+        for (address, mask) in words_of(range.clone()) {
+            let Some(ids) = by_word.get_mut(&address) else { continue };
+            ids.retain(|id| {
+                let Some(waiting) = waiting.get_mut(id) else { return false };
+                if waiting.followed == step {
+                    return true;
                 }
+                let left = waiting.difference.clear(address, mask) == Change::Left;
+                if left {
+                    touched.push(*id);
+                }
+                !left
+            });
+            if ids.is_empty() {
+                by_word.remove(&address);
             }
-            self.unmark(address);
         }
-        self.finished(touched)
     }
 
-    fn finished(&mut self, touched: Vec<u32>) -> Vec<Waiting> {
-        let is_same = |id: &u32| self.waiting.get(id).is_some_and(|waiting| waiting.difference.is_empty());
-        let done: Vec<u32> = touched.into_iter().filter(is_same).collect();
-        self.take(done)
-    }
-
-    fn each_byte(&self, range: &Range<u64>, mut each: impl FnMut(u64)) {
-        let mut at = range.start;
-        while at < range.end {
-            let end = range.end.min((at / PAGE + 1).saturating_mul(PAGE));
-            if let Some(page) = self.pages.get(&(at / PAGE)) {
-                let is_marked =
-                    |address: &u64| page[(address % PAGE / 64) as usize] >> (address % 64) & 1 != 0;
-                (at..end).filter(is_marked).for_each(&mut each);
-            }
-            at = end;
-        }
+    /// Takes out those of some that do not differ any more.
+    pub fn finished(&mut self, touched: &[u32]) -> Vec<Waiting> {
+        let is_same =
+            |parked: &Parked, id: u32| parked.get(id).is_some_and(|waiting| waiting.difference.is_empty());
+        touched.iter().filter_map(|id| if is_same(self, *id) { self.take(*id) } else { None }).collect()
     }
 
     fn forget_register(&mut self, reg: Reg, id: u32) {
         if let Some(ids) = self.by_register.get_mut(&reg.0) {
-            ids.retain(|known| *known != id);
+            if let Some(place) = ids.iter().position(|known| *known == id) {
+                ids.swap_remove(place);
+            }
             if ids.is_empty() {
                 self.by_register.remove(&reg.0);
                 self.registers.remove(reg);
@@ -222,19 +188,14 @@ impl Parked {
         }
     }
 
-    fn forget_byte(&mut self, address: u64, id: u32) {
-        if let Some(ids) = self.by_byte.get_mut(&address) {
-            ids.retain(|known| *known != id);
-            if ids.is_empty() {
-                self.by_byte.remove(&address);
-                self.unmark(address);
+    fn forget_word(&mut self, address: u64, id: u32) {
+        if let Some(ids) = self.by_word.get_mut(&address) {
+            if let Some(place) = ids.iter().position(|known| *known == id) {
+                ids.swap_remove(place);
             }
-        }
-    }
-
-    fn unmark(&mut self, address: u64) {
-        if let Some(page) = self.pages.get_mut(&(address / PAGE)) {
-            page[(address % PAGE / 64) as usize] &= !(1 << (address % 64));
+            if ids.is_empty() {
+                self.by_word.remove(&address);
+            }
         }
     }
 }

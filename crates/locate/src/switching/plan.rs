@@ -5,7 +5,7 @@ use linux::Process;
 use machine::{Action, Edit, Intervention, Time};
 use program::conditions::{Exit, Member, MemberKind, Step};
 use program::{BlockId, ConditionKind, Program};
-use replay::{Diversion, Outcome, Scanner, Writes};
+use replay::{Diversion, Outcome, Scanner};
 
 use super::verify::Change;
 use crate::instances::{Instance, KnownCondition};
@@ -27,8 +27,8 @@ pub struct Switch {
 /// A run in which a decision has gone another way.
 pub struct Diverted {
     pub run: Diversion,
-    /// What was written until all was decided.
-    pub writes: Writes,
+    /// Nothing has happened until all was decided but what the machine did itself.
+    pub is_plain: bool,
     /// What was done.
     pub interventions: Vec<Intervention>,
 }
@@ -66,12 +66,12 @@ impl Switch {
 
     /// Goes the other way at `time`, which is when `from` is.
     pub fn divert(&self, from: &mut Process, time: Time, scanner: &mut Scanner) -> Diverted {
-        let mut writes = Writes::default();
+        let mut is_plain = true;
         let mut interventions = vec![Intervention::At(time, self.first.clone())];
         let mut run = Diversion::new(from, &interventions);
         for (address, action) in &self.parts {
             let arrival = run.run_to(Some(*address), LONGEST_PART, scanner);
-            writes.join(&arrival.writes);
+            is_plain &= arrival.last_event.is_none();
             if arrival.outcome != Outcome::Reached {
                 // It went somewhere else on the way; that is what comes of it.
                 break;
@@ -80,7 +80,7 @@ impl Switch {
             run = Diversion::new(run.process(), std::slice::from_ref(&force));
             interventions.push(force);
         }
-        Diverted { run, writes, interventions }
+        Diverted { run, is_plain, interventions }
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Options {
     pub budget: u64,
     /// Trials wait where their way meets the spine's; the outcome is the same.
     pub parks: bool,
+    /// Some trials that wait are run beside the spine, and what they are claimed to differ in is compared with what they do.
+    pub checks: bool,
     pub threads: usize,
     /// If no single decision helps, other things are tried.
     pub goes_beyond: bool,
@@ -162,7 +164,6 @@ impl<'a, 'p> Search<'a, 'p> {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
         let (mut done, mut batch) = (0, FIRST_BATCH);
-        let mut parking = Parking::default();
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
             if found.statistics.instructions > options.budget || meter.is_over() {
                 found.is_cut_short = true;
@@ -171,11 +172,9 @@ impl<'a, 'p> Search<'a, 'p> {
             let places = &places[..places.len().min(batch)];
             let jobs: Vec<(usize, Job)> =
                 places.iter().filter_map(|place| Some((*place, job(&found.instances, *place)?))).collect();
-            let parks = options.parks && parking.is_worth_it();
-            let rules = Rules { parks, ..self.rules(&found.instances, options, meter) };
+            let rules = self.rules(&found.instances, options, meter);
             let all: Vec<&Job> = jobs.iter().map(|(_, job)| job).collect();
             let trials = make(self.recording, &all, &rules, options.threads);
-            parking.learn(parks, &trials);
             for ((place, job), trial) in jobs.iter().zip(trials) {
                 // To look at a trial takes as long as to make it.
                 if meter.is_over() {
@@ -246,6 +245,7 @@ impl<'a, 'p> Search<'a, 'p> {
             meter,
             joins: &instances.joins,
             parks: options.parks,
+            checks: options.checks,
             deadline: self.deadline(),
             over: end_of(&self.failure.kind, self.failure.time),
         }
@@ -285,34 +285,6 @@ fn only_so_many_of_each(order: &mut Vec<usize>, instances: &Instances, most: usi
         *rounds <= most
     });
     (before - order.len()) as u64
-}
-
-/// Whether it is worth to park trials: where most of them have to run to their ends all the same, it only costs. The outcome is the
-/// same in either case.
-#[derive(Default)]
-struct Parking {
-    batches: usize,
-    /// In the last batch in which trials were parked, too few of them stayed where they were.
-    is_in_vain: bool,
-}
-
-impl Parking {
-    /// So many trials of one that stays parked may run to their ends.
-    const FEW: usize = 8;
-    /// Other parts of the run may be otherwise: it is tried again after so many batches.
-    const AGAIN: usize = 4;
-
-    fn is_worth_it(&self) -> bool {
-        !self.is_in_vain || self.batches.is_multiple_of(Parking::AGAIN)
-    }
-
-    fn learn(&mut self, parks: bool, trials: &[Trial]) {
-        self.batches += 1;
-        if parks {
-            let stayed = trials.iter().filter(|trial| trial.ending == Ending::AsTheSpine).count();
-            self.is_in_vain = stayed * Parking::FEW < trials.len();
-        }
-    }
 }
 
 /// The trial of a decision that goes the other way.

@@ -3,40 +3,52 @@
 //! A trial is a fork of the spine in which one condition goes the other way. Where its way meets the spine's again it differs
 //! from it in a few registers and bytes. It is *parked* then: as long as the spine reads none of these, the trial would do what
 //! the spine does. What the spine overwrites is no difference any more, and a trial without a difference ends as the spine
-//! does. When the spine reads one, the trial is woken: a fork of the spine with the differences put in. Equal reads mean an equal
-//! future, so nothing is guessed.
+//! does. When the spine reads one, that one instruction is executed in the trial's world as well (`follow.rs`), and what differs
+//! afterwards is what the two have written. Only when the trial would go another way than the spine, or when somebody else reads what differs,
+//! it is *woken*: a fork of the spine with the differences put in. Equal reads mean an equal future, so nothing is guessed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
-use linux::{Event, Exit, Place, Process, SERVED};
+use lift::Reg;
+use linux::{Event, Exit, Process, SERVED};
 use machine::{Pass, Time, Trace, Unwatched};
 use replay::oracle::Watched;
-use replay::{Diversion, Outcome, Scanner, Writes};
+use replay::{Diversion, Scanner};
 
+use super::difference::Difference;
+use super::follow::Follower;
 use super::judging::{Judge, Meter};
-use super::parked::{Difference, Parked, Waiting};
+use super::kernels::Kernels;
+use super::meeting::Ways;
+use super::parked::{Parked, Waiting};
 use super::plan::{Diverted, Switch};
-use super::touches::Touches;
+use super::touches::{Touched, Touches};
 use super::trial::{self, Ending, Trial};
+use super::witnesses::Witnesses;
 
 /// Instructions of the spine that are looked at in one go.
 const STRETCH: u64 = 1 << 14;
-/// Instructions that a trial, and the spine, may take to where their ways meet.
-const LONGEST_WAY: u64 = 1 << 14;
-/// A trial that is woken more often runs on to its end: it has to do with what the program does all the time.
-const MOST_WAKES: u32 = 6;
+/// What it takes to wake a trial and to execute an instruction in its world, in instructions of a plain run.
+const WAKE: u64 = 1 << 13;
+const STEP: u64 = 48;
+/// So much more than a plain run of the same stretch a trial may take; then it runs on to its end. What it has to do with is what the program does
+/// all the time, or what it writes is soon known to be wrong.
+const GRACE: u64 = 2 * WAKE;
 
-/// System calls after which memory may be other memory.
-const REMAPPING: [u64; 5] = [9, 11, 12, 25, 28];
+/// What functions that are served are given.
+const SERVED_BY: [Reg; 5] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::RSP];
 
 /// What all trials of a search share.
 pub struct Rules<'a> {
     pub judge: &'a Judge<'a>,
     pub meter: &'a Meter,
-    /// Where the ways from each piece of code in scope meet again, by its first address.
+    /// Where the ways from each instruction in scope meet again.
     pub joins: &'a HashMap<u64, u64>,
     /// Trials wait where their way meets the spine's.
     pub parks: bool,
+    /// Some trials that wait are run beside the spine; see [`Witnesses`].
+    pub checks: bool,
     /// When trials are given up.
     pub deadline: Time,
     /// When the failing run counts as over, if that is before its end.
@@ -64,12 +76,16 @@ pub fn sweep(start: Process, jobs: &[&Job], rules: &Rules<'_>) -> Vec<Trial> {
         rules,
         watched: watched.as_ref(),
         is_over: false,
+        is_interrupted: false,
         jobs,
         results: vec![Trial::default(); jobs.len()],
         parked: Parked::default(),
         arriving: BTreeMap::new(),
         touches: Touches::default(),
+        follower: Follower::default(),
+        ways: Ways::default(),
         scanner: Scanner::default(),
+        witnesses: Witnesses::default(),
         next: 0,
     };
     sweep.run(start);
@@ -81,23 +97,36 @@ struct Sweep<'a> {
     watched: Option<&'a Watched<'a>>,
     /// The spine has ended; there is nothing more that trials could meet.
     is_over: bool,
+    /// A signal handler is entered or left at the end of the stretch: nobody waits in it.
+    is_interrupted: bool,
     jobs: &'a [&'a Job],
     results: Vec<Trial>,
     parked: Parked,
     /// Those whose way the spine has not come to yet, by when it will.
     arriving: BTreeMap<Time, Vec<Waiting>>,
     touches: Touches,
+    follower: Follower,
+    ways: Ways,
     scanner: Scanner,
+    witnesses: Witnesses,
     /// The first trial that has not begun.
     next: usize,
 }
 
-/// What the kernel did at the end of a stretch.
-#[derive(Default)]
-struct Kernels {
-    reads: Vec<std::ops::Range<u64>>,
-    writes: Vec<std::ops::Range<u64>>,
-    remaps: bool,
+/// An instruction of the spine.
+struct Place<'a> {
+    pass: &'a Pass<'a>,
+    touched: &'a Touched,
+    /// Which of those of the pass.
+    number: usize,
+    /// What the kernel did with it.
+    kernels: Option<&'a Kernels>,
+}
+
+impl Place<'_> {
+    fn time(&self) -> Time {
+        Time(self.pass.time.0 + self.number as u64)
+    }
 }
 
 impl Sweep<'_> {
@@ -113,6 +142,11 @@ impl Sweep<'_> {
             trace.clear();
             let event = spine.run_to_event_traced(until, &mut trace);
             self.stretch(&trace, &event, &spine, &mut before);
+            // Where a function was just served the time has not moved on.
+            if self.rules.checks && event != Event::Called(SERVED) {
+                self.arrive(spine.machine.time);
+                self.witnesses.check(&self.parked, &mut spine, &mut self.results);
+            }
             let is_over = match event {
                 Event::Exit(Exit::Until) => spine.machine.time >= end,
                 Event::Exit(_) => true,
@@ -126,20 +160,19 @@ impl Sweep<'_> {
             return self.part(spine);
         }
         let left = std::mem::take(&mut self.arriving).into_values().flatten();
-        let left: Vec<Waiting> = left.chain(self.parked.take(self.parked.all())).collect();
+        let all = self.parked.all();
+        let left: Vec<Waiting> = left.chain(all.into_iter().filter_map(|id| self.parked.take(id))).collect();
         self.end_as_the_spine(left);
     }
 
     /// The spine is over where it failed, not where it ends: from there on trials go their own ways.
     fn part(&mut self, mut spine: Process) {
         self.is_over = true;
-        let all = self.parked.all();
-        self.wake(all, &mut spine);
+        self.wake(self.parked.all(), None, &mut spine);
         for (time, waiting) in std::mem::take(&mut self.arriving) {
             spine.run(time, &mut Unwatched);
             waiting.into_iter().for_each(|waiting| self.parked.add(waiting));
-            let all = self.parked.all();
-            self.wake(all, &mut spine);
+            self.wake(self.parked.all(), None, &mut spine);
         }
     }
 
@@ -149,43 +182,70 @@ impl Sweep<'_> {
 
     fn stretch(&mut self, trace: &Trace, event: &Event, after: &Process, before: &mut Process) {
         let is_fatal = after.kernel.ended.is_some() && !matches!(event, Event::Called(_));
-        if matches!(event, Event::Interrupted) && !is_fatal {
-            // What a signal handler is given is not looked at one by one.
-            let all = self.parked.all();
-            self.wake(all, before);
-        }
-        let mut kernels = Kernels::of(event, after);
+        // What a signal handler is given, and what it leaves, is not looked at one by one.
+        let is_interrupted = matches!(event, Event::Interrupted) || !trace.interruptions().is_empty();
+        self.is_interrupted = is_interrupted && !is_fatal;
+        let kernels = Kernels::of(event, after);
+        // A function is served before the instruction that stands for it, which is in no trace yet.
+        let (served, called) = match event {
+            Event::Called(SERVED) => (kernels, None),
+            _ => (None, kernels),
+        };
         let mut passes = trace.forward().peekable();
         while let Some(pass) = passes.next() {
             let is_last = passes.peek().is_none();
-            let own = if is_last { std::mem::take(&mut kernels) } else { Kernels::default() };
-            self.pass(&pass, &own, before);
+            self.pass(&pass, called.as_ref().filter(|_| is_last), before);
+        }
+        if let Some(served) = served {
+            self.serve(&served, after.machine.time, before);
         }
         if is_fatal {
             // The instruction that faulted is in no trace.
             self.arrive(after.machine.time);
             before.run(after.machine.time, &mut Unwatched);
-            let all = self.parked.all();
-            self.wake(all, before);
+            self.wake(self.parked.all(), None, before);
         }
     }
 
-    fn pass(&mut self, pass: &Pass<'_>, kernels: &Kernels, before: &mut Process) {
-        let end = Time(pass.time.0 + pass.instructions().len() as u64);
-        self.arrive(pass.time);
-        if !self.parked.is_empty() {
-            self.concern(pass, 0, kernels, before);
+    /// Wakes those for whom a function would be served otherwise, and takes from the others what that wrote.
+    fn serve(&mut self, served: &Kernels, now: Time, before: &mut Process) {
+        self.arrive(now);
+        before.run(now, &mut Unwatched);
+        let mut woken = Vec::new();
+        if self.is_interrupted {
+            woken = self.parked.all();
         }
-        // In order: the fork that trials are made of does not go back.
-        loop {
-            let arrival = self.arriving.keys().next().copied().unwrap_or(Time(u64::MAX));
-            let job = self.jobs.get(self.next).map_or(Time(u64::MAX), |job| job.time);
-            if arrival.min(job) >= end {
-                break;
+        self.parked.readers(&SERVED_BY.into_iter().collect(), &mut woken);
+        served.readers(&self.parked, before, &mut woken);
+        self.wake(woken, None, before);
+        let mut left = Vec::new();
+        self.parked.write(Reg::RAX, self.follower.step(), &mut left);
+        self.overwrite_by_kernel(served, &mut left);
+        let same = self.parked.finished(&left);
+        self.end_as_the_spine(same);
+    }
+
+    fn pass(&mut self, pass: &Pass<'_>, kernels: Option<&Kernels>, before: &mut Process) {
+        self.arrive(pass.time);
+        let length = pass.instructions().len();
+        let end = Time(pass.time.0 + length as u64);
+        let comes = self.arriving.keys().next().copied().unwrap_or(Time(u64::MAX));
+        let begins = self.jobs.get(self.next).map_or(Time(u64::MAX), |job| job.time);
+        if comes.min(begins) >= end && self.parked.is_empty() {
+            return;
+        }
+        let touched = self.touches.of(pass);
+        if comes.min(begins) >= end && kernels.is_none() && self.is_of_no_concern(pass, &touched) {
+            return self.overwrite(pass, &touched, 0..length, None);
+        }
+        for number in 0..length {
+            let kernels = kernels.filter(|_| number + 1 == length);
+            let place = Place { pass, touched: &touched, number, kernels };
+            self.arrive(place.time());
+            if !self.parked.is_empty() {
+                self.concern(&place, before);
             }
-            if arrival <= job {
-                self.arrive_within(pass, arrival, kernels, before);
-            } else {
+            while self.jobs.get(self.next).is_some_and(|job| job.time <= place.time()) {
                 self.begin(before);
             }
         }
@@ -198,48 +258,125 @@ impl Sweep<'_> {
         }
     }
 
-    /// Some begin to wait in the middle of a pass: only what comes then concerns them.
-    fn arrive_within(&mut self, pass: &Pass<'_>, since: Time, kernels: &Kernels, before: &mut Process) {
-        // They are looked at alone: the others have been already.
-        let others = std::mem::take(&mut self.parked);
-        let arrived = self.arriving.remove(&since).unwrap_or_default();
-        arrived.into_iter().for_each(|waiting| self.parked.add(waiting));
-        let from = since.0.saturating_sub(pass.time.0) as usize;
-        self.concern(pass, from, kernels, before);
-        let mut arrived = std::mem::replace(&mut self.parked, others);
-        arrived.take(arrived.all()).into_iter().for_each(|waiting| self.parked.add(waiting));
+    /// Whether a pass reads nothing that anybody differs in.
+    fn is_of_no_concern(&self, pass: &Pass<'_>, touched: &Touched) -> bool {
+        if self.is_interrupted
+            || touched.is_special()
+            || pass.is_checked()
+            || !self.parked.registers.common(&touched.reads).is_empty()
+        {
+            return false;
+        }
+        let mut concerns = false;
+        let length = pass.instructions().len();
+        touched.memory(pass, 0..length, |range, is_write| {
+            concerns |= !is_write && self.parked.has_readers(&range);
+        });
+        !concerns
     }
 
-    /// Wakes those that differ in what a pass reads from one of its instructions on, and takes from the others what it writes.
-    fn concern(&mut self, pass: &Pass<'_>, from: usize, kernels: &Kernels, before: &mut Process) {
-        let touched = self.touches.of(pass);
-        let (reads, writes) = touched.registers(pass, from);
+    /// Follows an instruction in the worlds of those that differ in what it reads, wakes those for whom that cannot be, and takes from the others
+    /// what it writes.
+    fn concern(&mut self, place: &Place<'_>, before: &mut Process) {
+        let Place { pass, touched, number, kernels } = place;
+        let Some(instruction) = touched.instructions.get(*number) else { return };
+        if self.is_interrupted {
+            return self.wake_at(self.parked.all(), place, before);
+        }
         let mut woken = Vec::new();
-        self.parked.readers(&reads, &mut woken);
-        let mut stores = smallvec::SmallVec::<[std::ops::Range<u64>; 8]>::new();
-        touched.memory(pass, from, |range, is_write| {
-            if is_write {
-                stores.push(range);
-            } else {
-                self.parked.readers_of_memory(&range, &mut woken);
-            }
-        });
-        kernels.reads.iter().for_each(|range| self.parked.readers_of_memory(range, &mut woken));
-        if touched.tells_time {
+        self.parked.readers(&instruction.hands_over, &mut woken);
+        if instruction.tells_time {
             woken.extend(self.parked.which(|waiting| waiting.ahead != 0));
         }
-        if kernels.remaps || pass.is_checked() {
-            woken.extend(self.parked.which(|waiting| !waiting.difference.memory.is_empty()));
+        if let Some(kernels) = kernels {
+            before.run(place.time(), &mut Unwatched);
+            kernels.readers(&self.parked, before, &mut woken);
         }
         if !woken.is_empty() {
-            before.run(Time(pass.time.0 + from as u64), &mut Unwatched);
-            self.wake(woken, before);
+            self.wake_at(woken, place, before);
         }
-        let mut same = self.parked.write(&writes);
-        for range in stores.iter().chain(&kernels.writes) {
-            same.extend(self.parked.write_memory(range));
+        let mut readers = Vec::new();
+        self.parked.readers(&instruction.reads, &mut readers);
+        touched.memory(pass, *number..number + 1, |range, is_write| {
+            if !is_write {
+                self.parked.readers_of_memory(&range, &mut readers);
+            }
+        });
+        if pass.is_checked() && *number == 0 {
+            before.run(place.time(), &mut Unwatched);
+            let looked = before.machine.looked_at(pass);
+            self.parked.readers(&looked.registers.into_iter().collect(), &mut readers);
+            looked.memory.iter().for_each(|range| self.parked.readers_of_memory(range, &mut readers));
         }
+        if !readers.is_empty() {
+            self.follow(readers, place, before);
+        }
+        self.overwrite(pass, touched, *number..number + 1, *kernels);
+    }
+
+    /// Executes an instruction in the worlds of some, and wakes those that would go another way.
+    fn follow(&mut self, mut readers: Vec<u32>, place: &Place<'_>, before: &mut Process) {
+        readers.sort_unstable();
+        readers.dedup();
+        before.run(place.time(), &mut Unwatched);
+        let index = place.pass.instructions().start + place.number;
+        let writes = place.touched.instructions.get(place.number).map_or(&[][..], |one| &one.writes);
+        let instruction = (place.pass, index, writes);
+        let (mut woken, mut same) = (Vec::new(), Vec::new());
+        let is_known = self.follower.begin(place.pass, index, before);
+        for id in readers {
+            let is_dear = self.parked.get(id).is_some_and(|waiting| self.is_dear(waiting, place.time()));
+            let follows =
+                is_known && !is_dear && self.follower.follow(id, &mut self.parked, instruction, before);
+            let Some(waiting) = self.parked.get_mut(id) else { continue };
+            if !follows {
+                woken.push(id);
+                continue;
+            }
+            waiting.spent += STEP;
+            self.results[waiting.trial].instructions += 1;
+            same.push(id);
+        }
+        if !woken.is_empty() {
+            self.wake_at(woken, place, before);
+        }
+        let same = self.parked.finished(&same);
         self.end_as_the_spine(same);
+    }
+
+    /// What the spine has written is no difference any more.
+    fn overwrite(
+        &mut self,
+        pass: &Pass<'_>,
+        touched: &Touched,
+        which: Range<usize>,
+        kernels: Option<&Kernels>,
+    ) {
+        let step = self.follower.step();
+        let mut left = Vec::new();
+        let writes = match touched.instructions.get(which.start) {
+            Some(one) if which.len() == 1 => &one.writes,
+            _ => &touched.writes,
+        };
+        writes.iter().for_each(|reg| self.parked.write(*reg, step, &mut left));
+        touched.memory(pass, which, |range, is_write| {
+            if is_write {
+                self.parked.write_memory(&range, step, &mut left);
+            }
+        });
+        if let Some(kernels) = kernels {
+            self.overwrite_by_kernel(kernels, &mut left);
+        }
+        if !left.is_empty() {
+            let same = self.parked.finished(&left);
+            self.end_as_the_spine(same);
+        }
+        self.follower.end();
+    }
+
+    /// Nobody was followed into the kernel.
+    fn overwrite_by_kernel(&mut self, kernels: &Kernels, left: &mut Vec<u32>) {
+        kernels.writes.iter().for_each(|range| self.parked.write_memory(range, u64::MAX, left));
     }
 
     fn end_as_the_spine(&mut self, trials: Vec<Waiting>) {
@@ -257,16 +394,28 @@ impl Sweep<'_> {
         self.next += 1;
         let Some(job) = jobs.get(trial) else { return };
         before.run(job.time, &mut Unwatched);
-        let Diverted { run, writes, .. } = job.switch.divert(before, job.time, &mut self.scanner);
-        let waiting = Waiting { trial, difference: Difference::default(), ahead: 0, wakes: 0 };
+        let Diverted { run, is_plain, .. } = job.switch.divert(before, job.time, &mut self.scanner);
+        let took = run.time().0.saturating_sub(job.time.0);
         self.results[trial].begun = true;
-        self.results[trial].instructions += run.time().0.saturating_sub(job.time.0);
-        self.go_on(waiting, run, &writes, job.switch.join, before);
+        self.results[trial].instructions += took;
+        let difference = Difference::default();
+        let waiting = Waiting { trial, difference, ahead: 0, wakes: 0, spent: took, followed: 0 };
+        if is_plain { self.go_on(waiting, run, job.switch.join, before) } else { self.run_out(trial, run) }
+    }
+
+    /// Wakes trials before an instruction of the spine.
+    fn wake_at(&mut self, ids: Vec<u32>, place: &Place<'_>, before: &mut Process) {
+        before.run(place.time(), &mut Unwatched);
+        let join = self.rules.joins.get(&before.machine.cpu.rip).copied();
+        self.wake(ids, join, before);
     }
 
     /// Wakes trials at the instant at which `before` is.
-    fn wake(&mut self, ids: Vec<u32>, before: &mut Process) {
-        for waiting in self.parked.take(ids) {
+    fn wake(&mut self, mut ids: Vec<u32>, join: Option<u64>, before: &mut Process) {
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            let Some(waiting) = self.parked.take(id) else { continue };
             let mut process = before.fork();
             let now = process.machine.time;
             process.machine.time = Time(now.0.wrapping_add(waiting.ahead));
@@ -274,78 +423,53 @@ impl Sweep<'_> {
                 self.end(waiting.trial, Ending::CutShort);
                 continue;
             }
-            let wakes = waiting.wakes + 1;
-            let join = self.rules.joins.get(&process.machine.cpu.rip).copied();
-            let join = join.filter(|_| wakes <= MOST_WAKES);
-            // What was put in counts as written: what stays of it is a difference still.
-            let written = waiting.difference.as_writes();
-            let waiting = Waiting { wakes, ..waiting };
-            self.go_on(waiting, Diversion::new(&mut process, &[]), &written, join, before);
+            let waiting = Waiting { wakes: waiting.wakes + 1, spent: waiting.spent + WAKE, ..waiting };
+            self.go_on(waiting, Diversion::of(process), join, before);
         }
     }
 
     /// Runs a trial to where its way meets the spine's, to be parked there; or to its end.
-    fn go_on(
-        &mut self,
-        waiting: Waiting,
-        mut diversion: Diversion,
-        written: &Writes,
-        join: Option<u64>,
-        before: &mut Process,
-    ) {
+    fn go_on(&mut self, waiting: Waiting, mut run: Diversion, join: Option<u64>, before: &mut Process) {
         let trial = waiting.trial;
         self.results[trial].wakes = waiting.wakes;
-        let start = diversion.time();
-        let parked = match join.filter(|_| self.rules.parks && !self.is_over) {
-            Some(join) => self.meet(&mut diversion, written, join, before),
-            None => None,
-        };
-        match parked {
-            Some((difference, _, _)) if difference.is_empty() => {
-                self.results[trial].instructions += diversion.time().0.saturating_sub(start.0);
-                self.end(trial, Ending::AsTheSpine);
-            }
-            Some((difference, since, time)) => {
-                self.results[trial].instructions += time.0.saturating_sub(start.0);
-                self.results[trial].parked += 1;
-                let ahead = time.0.wrapping_sub(since.0);
-                let waiting = Waiting { difference, ahead, ..waiting };
-                self.arriving.entry(since).or_default().push(waiting);
-            }
-            None => {
-                let process = diversion.process();
-                let (ending, leavings) = trial::run(process, self.rules, self.watched);
-                self.results[trial].instructions += process.machine.time.0.saturating_sub(start.0);
-                self.results[trial].leavings = leavings;
-                self.end(trial, ending);
-            }
+        if !self.rules.parks || self.is_over || self.is_dear(&waiting, before.machine.time) {
+            return self.run_out(trial, run);
         }
+        let start = run.time();
+        let Some(met) = self.ways.meet(before, &mut run, join, &mut self.scanner) else {
+            self.results[trial].instructions += run.time().0.saturating_sub(start.0);
+            return self.run_out(trial, run);
+        };
+        let took = met.own.0.saturating_sub(start.0);
+        self.results[trial].instructions += took;
+        if met.difference.is_empty() {
+            return self.end(trial, Ending::AsTheSpine);
+        }
+        self.results[trial].parked += 1;
+        if self.rules.checks {
+            self.witnesses.add(trial, self.results[trial].parked, run.process());
+        }
+        let ahead = met.own.0.wrapping_sub(met.spine.0);
+        let spent = waiting.spent + took;
+        let waiting = Waiting { difference: met.difference, ahead, spent, ..waiting };
+        self.arriving.entry(met.spine).or_default().push(waiting);
     }
 
-    /// Runs a trial and the spine to where they meet, and compares them; tells when that is, for both.
-    fn meet(
-        &mut self,
-        trial: &mut Diversion,
-        written: &Writes,
-        join: u64,
-        before: &mut Process,
-    ) -> Option<(Difference, Time, Time)> {
-        if before.kernel.signals.timers.deadline() != Time(u64::MAX) {
-            return None;
-        }
-        let mut mine = trial.run_to(Some(join), LONGEST_WAY, &mut self.scanner);
-        mine.writes.join(written);
-        if mine.outcome != Outcome::Reached || mine.writes.system_calls + mine.writes.other_events > 0 {
-            return None;
-        }
-        let mut spine = Diversion::new(before, &[]);
-        let theirs = spine.run_to(Some(join), LONGEST_WAY, &mut self.scanner);
-        if theirs.outcome != Outcome::Reached || theirs.writes.system_calls + theirs.writes.other_events > 0 {
-            return None;
-        }
-        let difference =
-            Difference::between((trial.process(), &mine.writes), (spine.process(), &theirs.writes))?;
-        Some((difference, theirs.time, mine.time))
+    /// Runs a trial to its end.
+    fn run_out(&mut self, trial: usize, mut run: Diversion) {
+        let start = run.time();
+        let process = run.process();
+        let (ending, leavings) = trial::run(process, self.rules, self.watched);
+        let took = process.machine.time.0.saturating_sub(start.0);
+        self.results[trial].instructions += took;
+        self.results[trial].leavings = leavings;
+        self.end(trial, ending);
+    }
+
+    /// Whether it would have been cheaper so far to run a trial plainly.
+    fn is_dear(&self, waiting: &Waiting, now: Time) -> bool {
+        let since = self.jobs.get(waiting.trial).map_or(now, |job| job.time);
+        waiting.spent > now.0.saturating_sub(since.0).saturating_add(GRACE)
     }
 
     fn end(&mut self, trial: usize, ending: Ending) {
@@ -353,27 +477,5 @@ impl Sweep<'_> {
             result.ending = ending;
             self.rules.meter.tried_one();
         }
-    }
-}
-
-impl Kernels {
-    fn of(event: &Event, after: &Process) -> Kernels {
-        let Event::Called(number) = event else { return Kernels::default() };
-        let mut kernels = Kernels { remaps: REMAPPING.contains(number), ..Kernels::default() };
-        for access in &after.kernel.accesses {
-            let range = access.address..access.address.saturating_add(access.length);
-            if access.write { &mut kernels.writes } else { &mut kernels.reads }.push(range);
-        }
-        if *number == SERVED {
-            for moved in &after.kernel.moved {
-                let range = |place: Place| match place {
-                    Place::Memory(address) => Some(address..address.saturating_add(moved.length)),
-                    _ => None,
-                };
-                kernels.reads.extend(range(moved.from));
-                kernels.writes.extend(range(moved.to));
-            }
-        }
-        kernels
     }
 }

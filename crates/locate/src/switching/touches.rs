@@ -1,7 +1,8 @@
-//! What a pass through a block reads and writes, read off its ops once and then known.
+//! What a pass through a block reads and writes, as a whole and instruction by instruction, read off its ops once and then known.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use lift::{Helper, Op, Reg};
 use machine::{Pass, Plan, Words};
@@ -11,12 +12,23 @@ use rustc_hash::FxBuildHasher;
 /// What a pass touches.
 #[derive(Default)]
 pub struct Touched {
-    reads: RegisterSet,
-    writes: RegisterSet,
-    /// It asks for the time.
-    pub tells_time: bool,
+    /// The registers whose values from before it reads.
+    pub reads: RegisterSet,
+    pub writes: Vec<Reg>,
+    pub instructions: Vec<Instruction>,
     /// Its accesses, if they are all plain loads and stores.
     plain: Option<Box<[Access]>>,
+}
+
+/// What an instruction touches.
+#[derive(Default)]
+pub struct Instruction {
+    pub reads: RegisterSet,
+    pub writes: Vec<Reg>,
+    /// What is handed to the kernel.
+    pub hands_over: RegisterSet,
+    /// It asks for the time.
+    pub tells_time: bool,
 }
 
 struct Access {
@@ -27,61 +39,70 @@ struct Access {
     is_write: bool,
 }
 
-/// What functions that are served are given.
-const ARGUMENTS: [Reg; 5] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::RSP];
+/// What a system call reads but for its own r11.
+const ONLY_FLAGS: [Reg; 6] =
+    [Reg::FLAG_KIND, Reg::FLAG_A, Reg::FLAG_B, Reg::FLAG_C, Reg::DIRECTION, Reg::SYSTEM_FLAGS];
 
 /// What passes touch, by [`Pass::key`].
 #[derive(Default)]
 pub struct Touches {
-    known: HashMap<u64, Touched, FxBuildHasher>,
+    known: HashMap<u64, Rc<Touched>, FxBuildHasher>,
 }
 
 impl Touches {
-    pub fn of(&mut self, pass: &Pass<'_>) -> &Touched {
-        self.known.entry(pass.key()).or_insert_with(|| Touched::new(pass))
+    pub fn of(&mut self, pass: &Pass<'_>) -> Rc<Touched> {
+        Rc::clone(self.known.entry(pass.key()).or_insert_with(|| Rc::new(Touched::new(pass))))
     }
 }
 
 impl Touched {
     fn new(pass: &Pass<'_>) -> Touched {
-        let mut found = Touched { plain: plain_accesses(pass), ..Touched::default() };
-        for op in pass.forward().flat_map(|executed| executed.ops) {
-            op.reads(|reg| found.reads.add(reg));
-            op.writes(|reg| found.writes.add(reg));
-            found.tells_time |= matches!(op, Op::Helper { helper: Helper::Rdtsc | Helper::Rdtscp, .. });
-        }
-        if pass.is_served() {
-            ARGUMENTS.into_iter().for_each(|reg| found.reads.add(reg));
-            found.writes.add(Reg::RAX);
-        }
-        found
-    }
-
-    /// What it reads and writes from its instruction of number `from` on.
-    pub fn registers(&self, pass: &Pass<'_>, from: usize) -> (RegisterSet, RegisterSet) {
-        if from == 0 {
-            return (self.reads, self.writes);
-        }
+        let instructions: Vec<Instruction> =
+            pass.forward().map(|executed| Instruction::new(executed.ops)).collect();
         let (mut reads, mut writes) = <(RegisterSet, RegisterSet)>::default();
-        for op in pass.forward().skip(from).flat_map(|executed| executed.ops) {
-            op.reads(|reg| reads.add(reg));
-            op.writes(|reg| writes.add(reg));
+        for instruction in &instructions {
+            instruction.reads.iter().filter(|reg| !writes.contains(*reg)).for_each(|reg| reads.add(reg));
+            instruction.writes.iter().for_each(|reg| writes.add(*reg));
         }
-        (reads, writes)
+        Touched { reads, writes: writes.iter().collect(), instructions, plain: plain_accesses(pass) }
     }
 
-    /// Calls `each` with the memory that the pass accessed from its instruction of number `from` on, and whether it wrote.
-    pub fn memory(&self, pass: &Pass<'_>, from: usize, mut each: impl FnMut(Range<u64>, bool)) {
+    /// Whether the pass is to be looked at by more than what it reads.
+    pub fn is_special(&self) -> bool {
+        self.instructions.iter().any(|one| one.tells_time || !one.hands_over.is_empty())
+    }
+
+    /// Calls `each` with the memory that some instructions of the pass accessed, and whether they wrote.
+    pub fn memory(&self, pass: &Pass<'_>, which: Range<usize>, mut each: impl FnMut(Range<u64>, bool)) {
         let Some(plain) = &self.plain else {
-            for access in pass.forward().skip(from).flat_map(|executed| accesses(&executed)) {
+            let some = pass.forward().skip(which.start).take(which.len());
+            for access in some.flat_map(|executed| accesses(&executed)) {
                 each(access.range, access.write);
             }
             return;
         };
-        for access in plain.iter().filter(|access| usize::from(access.instruction) >= from) {
+        for access in plain.iter().filter(|access| which.contains(&usize::from(access.instruction))) {
             let at = pass.words().get(usize::from(access.word)).copied().unwrap_or(0);
             each(at..at.saturating_add(access.bytes), access.is_write);
         }
+    }
+}
+
+impl Instruction {
+    fn new(ops: &[Op]) -> Instruction {
+        let mut found = Instruction::default();
+        let mut writes = RegisterSet::default();
+        for op in ops {
+            op.reads(|reg| found.reads.add(reg));
+            op.writes(|reg| writes.add(reg));
+            found.tells_time |= matches!(op, Op::Helper { helper: Helper::Rdtsc | Helper::Rdtscp, .. });
+            if matches!(op, Op::Syscall) {
+                found.hands_over = found.reads;
+                ONLY_FLAGS.into_iter().for_each(|reg| found.hands_over.remove(reg));
+            }
+        }
+        found.writes = writes.iter().collect();
+        found
     }
 }
 

@@ -9,7 +9,7 @@ use replay::oracle::{Checked, Watched, digest, judge};
 use super::sweep::Rules;
 
 /// Instructions after which it is looked whether what was written is wrong already.
-const FIRST_LOOK: u64 = 1 << 14;
+const FIRST_LOOK: u64 = 1 << 10;
 const LONGEST_LOOK: u64 = 1 << 22;
 
 /// What came of a trial.
@@ -21,6 +21,9 @@ pub struct Trial {
     /// How often it was parked and woken.
     pub parked: u32,
     pub wakes: u32,
+    /// How often it was looked, for a check, whether it differs from the spine as is claimed; and how often it did not.
+    pub checked: u32,
+    pub refuted: u32,
     /// It was begun.
     pub begun: bool,
     /// Where the commands of the user have the last word: what it left behind.

@@ -2,15 +2,16 @@
 
 use super::environment;
 use super::reference::{Context, fault_kind};
+use super::view::{GuestMemory, View};
+use crate::cpuid;
 use crate::fault::FaultKind;
 use crate::observer::Observer;
-use crate::{Core, cpuid};
 use lift::{FXSAVE_BYTES, Helper, Reg};
 
 const FXSAVE_WRITTEN: usize = lift::FXSAVE_WRITTEN as usize;
 
 pub fn execute<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     helper: Helper,
     at: u64,
     cx: &mut Context<O>,
@@ -33,32 +34,37 @@ pub fn execute<O: Observer>(
         Helper::Xgetbv => return Err(FaultKind::InvalidOpcode),
         Helper::Fxsave => fxsave(core, at, cx)?,
         Helper::Fxrstor => fxrstor(core, at, cx)?,
-        Helper::Fninit => environment::reset(&mut core.cpu),
+        Helper::Fninit => environment::reset(core.cpu),
         Helper::Fnstenv => {
-            let area = environment::saved(&core.cpu);
+            let area = environment::saved(core.cpu);
             store(core, at, &area, cx)?;
-            environment::mask_all(&mut core.cpu);
+            environment::mask_all(core.cpu);
         }
         Helper::Fldenv => {
             let mut area = [0; lift::ENVIRONMENT_BYTES as usize];
             load(core, at, &mut area, cx)?;
-            environment::restore(&mut core.cpu, &area);
+            environment::restore(core.cpu, &area);
         }
         Helper::Fnsave => {
-            let area = environment::saved_with_registers(&core.cpu);
+            let area = environment::saved_with_registers(core.cpu);
             store(core, at, &area, cx)?;
-            environment::reset(&mut core.cpu);
+            environment::reset(core.cpu);
         }
         Helper::Frstor => {
             let mut area = [0; lift::FNSAVE_BYTES as usize];
             load(core, at, &mut area, cx)?;
-            environment::restore_with_registers(&mut core.cpu, &area);
+            environment::restore_with_registers(core.cpu, &area);
         }
     }
     Ok(())
 }
 
-fn store<O: Observer>(core: &mut Core, at: u64, area: &[u8], cx: &mut Context<O>) -> Result<(), FaultKind> {
+fn store<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    at: u64,
+    area: &[u8],
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
     core.memory.write(at, area).map_err(fault_kind)?;
     if O::WATCHES {
         cx.observer.store(at, area.len() as u64);
@@ -67,7 +73,7 @@ fn store<O: Observer>(core: &mut Core, at: u64, area: &[u8], cx: &mut Context<O>
 }
 
 fn load<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     at: u64,
     area: &mut [u8],
     cx: &mut Context<O>,
@@ -80,12 +86,16 @@ fn load<O: Observer>(
 }
 
 /// The time-stamp counter counts instructions: time is a number, and the only one there is.
-fn read_counter<O: Observer>(core: &mut Core, cx: &Context<O>) {
+fn read_counter<O: Observer>(core: &mut View<'_, impl GuestMemory>, cx: &Context<O>) {
     core.cpu.set(Reg::RAX, cx.time.0 as u32 as u64);
     core.cpu.set(Reg::RDX, cx.time.0 >> 32);
 }
 
-fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
+fn fxsave<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    at: u64,
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
     check_area(at)?;
     let mut area = core.cpu.float_state();
     // The rest stays as it is, but must be writable.
@@ -97,7 +107,11 @@ fn fxsave<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<
     Ok(())
 }
 
-fn fxrstor<O: Observer>(core: &mut Core, at: u64, cx: &mut Context<O>) -> Result<(), FaultKind> {
+fn fxrstor<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    at: u64,
+    cx: &mut Context<O>,
+) -> Result<(), FaultKind> {
     check_area(at)?;
     let mut area = [0u8; FXSAVE_BYTES as usize];
     core.memory.read(at, &mut area).map_err(fault_kind)?;

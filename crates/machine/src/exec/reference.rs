@@ -1,13 +1,14 @@
 //! The reference executor: runs ops one by one, in the open, for observers, for single steps and
 //! for whatever the fast executor has no handler for. It is exhaustive over the op language.
 
+use super::view::{GuestMemory, View};
 use super::{helpers, strings};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
 use crate::values;
 use crate::vector;
 use crate::x87::{self, Pair, Refusal};
-use crate::{AccessFault, Core, Cpu, Time, flags};
+use crate::{AccessFault, Cpu, Time, flags};
 use lift::vector::{VectorOperand, VectorResult};
 use lift::x87::{CODES, FLAGS, IN_USE, X87Result};
 use lift::{Address, Op, Reg, Size, StringResult, Trap, Turn, Value, VectorOp, X87Op};
@@ -51,14 +52,14 @@ pub struct Context<'a, O> {
 
 /// Runs all ops of one instruction. On an error the guest's state is as before the instruction.
 pub fn execute_instruction<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     ops: &[Op],
     cx: &mut Context<O>,
 ) -> Result<Flow, FaultKind> {
     let branches = ops.iter().any(|op| matches!(op, Op::Branch { .. }));
     for op in ops {
         if O::WATCHES {
-            cx.observer.op(op, &core.cpu);
+            cx.observer.op(op, core.cpu);
         }
         match execute(core, op, branches, cx)? {
             Flow::Next => {}
@@ -75,7 +76,7 @@ impl From<AccessFault> for FaultKind {
 }
 
 #[inline(always)]
-fn value(core: &Core, value: Value) -> u64 {
+fn value(core: &View<'_, impl GuestMemory>, value: Value) -> u64 {
     match value {
         Value::Reg(reg) => core.cpu.get(reg),
         Value::Const(constant) => constant,
@@ -94,7 +95,7 @@ pub fn effective(cpu: &Cpu, address: &Address) -> u64 {
 }
 
 fn execute<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     op: &Op,
     branches: bool,
     cx: &mut Context<O>,
@@ -131,16 +132,16 @@ fn execute<O: Observer>(
             core.cpu.set(remainder, r);
         }
         Op::Lea { size, dst, address } => {
-            let result = effective(&core.cpu, &address) & size.mask();
+            let result = effective(core.cpu, &address) & size.mask();
             core.cpu.set(dst, result);
         }
         Op::Load { size, dst, address } => {
-            let at = effective(&core.cpu, &address);
+            let at = effective(core.cpu, &address);
             let loaded = load(core, size, at, cx)?;
             core.cpu.set(dst, loaded);
         }
         Op::Store { size, src, address } => {
-            let at = effective(&core.cpu, &address);
+            let at = effective(core.cpu, &address);
             let src = value(core, src);
             store(core, size, at, src, cx)?;
         }
@@ -187,7 +188,7 @@ fn execute<O: Observer>(
         }
         Op::Vector { op, dst, a, b, imm } => vector_op(core, op, dst, a, b, imm)?,
         Op::LoadExtended { dst, address } => {
-            let at = effective(&core.cpu, &address);
+            let at = effective(core.cpu, &address);
             let mut bytes = [0; 10];
             core.memory.read(at, &mut bytes).map_err(fault_kind)?;
             if O::WATCHES {
@@ -196,7 +197,7 @@ fn execute<O: Observer>(
             core.cpu.set_pair(dst, extended(bytes) | u128::from(IN_USE) << 64);
         }
         Op::StoreExtended { src, address } => {
-            let at = effective(&core.cpu, &address);
+            let at = effective(core.cpu, &address);
             let (low, high) = x87::stored(pair(core, src));
             let mut bytes = [0; 10];
             bytes[..8].copy_from_slice(&low.to_le_bytes());
@@ -229,7 +230,7 @@ fn execute<O: Observer>(
             }
         }
         Op::Helper { helper, address } => {
-            let at = effective(&core.cpu, &address);
+            let at = effective(core.cpu, &address);
             helpers::execute(core, helper, at, cx)?;
         }
         Op::CheckMxcsr { src } => {
@@ -278,8 +279,12 @@ pub fn fault_kind(fault: AccessFault) -> FaultKind {
     }
 }
 
-fn aligned_address(core: &Core, address: &Address, aligned: bool) -> Result<u64, FaultKind> {
-    let at = effective(&core.cpu, address);
+fn aligned_address(
+    core: &View<'_, impl GuestMemory>,
+    address: &Address,
+    aligned: bool,
+) -> Result<u64, FaultKind> {
+    let at = effective(core.cpu, address);
     if aligned && !at.is_multiple_of(16) {
         return Err(FaultKind::GeneralProtection);
     }
@@ -288,7 +293,7 @@ fn aligned_address(core: &Core, address: &Address, aligned: bool) -> Result<u64,
 
 #[inline(always)]
 pub fn load<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     size: Size,
     at: u64,
     cx: &mut Context<O>,
@@ -301,8 +306,8 @@ pub fn load<O: Observer>(
 }
 
 #[inline(always)]
-pub fn load_unwatched(core: &mut Core, size: Size, at: u64) -> Result<u64, FaultKind> {
-    let memory = &mut core.memory;
+pub fn load_unwatched(core: &mut View<'_, impl GuestMemory>, size: Size, at: u64) -> Result<u64, FaultKind> {
+    let memory = &mut *core.memory;
     match size {
         Size::B1 => memory.load::<u8>(at).map(u64::from),
         Size::B2 => memory.load::<u16>(at).map(u64::from),
@@ -314,7 +319,7 @@ pub fn load_unwatched(core: &mut Core, size: Size, at: u64) -> Result<u64, Fault
 
 #[inline(always)]
 pub fn store<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     size: Size,
     at: u64,
     value: u64,
@@ -328,8 +333,13 @@ pub fn store<O: Observer>(
 }
 
 #[inline(always)]
-pub fn store_unwatched(core: &mut Core, size: Size, at: u64, value: u64) -> Result<(), FaultKind> {
-    let memory = &mut core.memory;
+pub fn store_unwatched(
+    core: &mut View<'_, impl GuestMemory>,
+    size: Size,
+    at: u64,
+    value: u64,
+) -> Result<(), FaultKind> {
+    let memory = &mut *core.memory;
     match size {
         Size::B1 => memory.store::<u8>(at, value as u8),
         Size::B2 => memory.store::<u16>(at, value as u16),
@@ -339,7 +349,14 @@ pub fn store_unwatched(core: &mut Core, size: Size, at: u64, value: u64) -> Resu
     .map_err(fault_kind)
 }
 
-fn vector_op(core: &mut Core, op: VectorOp, dst: Reg, a: Reg, b: Reg, imm: u8) -> Result<(), FaultKind> {
+fn vector_op(
+    core: &mut View<'_, impl GuestMemory>,
+    op: VectorOp,
+    dst: Reg,
+    a: Reg,
+    b: Reg,
+    imm: u8,
+) -> Result<(), FaultKind> {
     let mut mxcsr = core.cpu.get(Reg::MXCSR) as u32;
     let (a, b) = (vector_operand(core, op.a(), a), vector_operand(core, op.b(), b));
     let outcome = vector::execute(op, a, b, imm, &mut mxcsr);
@@ -358,11 +375,17 @@ pub fn extended(bytes: [u8; 10]) -> u128 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte))
 }
 
-fn pair(core: &Core, reg: Reg) -> Pair {
+fn pair(core: &View<'_, impl GuestMemory>, reg: Reg) -> Pair {
     Pair { low: core.cpu.get(reg), high: core.cpu.get(reg.high_half()) }
 }
 
-fn x87_op(core: &mut Core, op: X87Op, dst: Reg, a: Reg, b: Reg) -> Result<Flow, FaultKind> {
+fn x87_op(
+    core: &mut View<'_, impl GuestMemory>,
+    op: X87Op,
+    dst: Reg,
+    a: Reg,
+    b: Reg,
+) -> Result<Flow, FaultKind> {
     let control = core.cpu.get(Reg::X87_CONTROL) as u16;
     let mut status = (core.cpu.get(Reg::X87_FLAGS) | core.cpu.get(Reg::X87_CODES)) as u16;
     if op == X87Op::StatusWord {
@@ -394,7 +417,7 @@ fn x87_op(core: &mut Core, op: X87Op, dst: Reg, a: Reg, b: Reg) -> Result<Flow, 
 }
 
 /// Moves the registers of the x87 unit by one place.
-pub fn rotate(core: &mut Core, turn: Turn) {
+pub fn rotate(core: &mut View<'_, impl GuestMemory>, turn: Turn) {
     let first = Reg::st(0).index();
     let registers = &mut core.cpu.regs[first..first + 16];
     let top = match turn {
@@ -410,7 +433,7 @@ pub fn rotate(core: &mut Core, turn: Turn) {
     core.cpu.set(Reg::X87_TOP, top & 7);
 }
 
-fn vector_operand(core: &Core, operand: VectorOperand, reg: Reg) -> u128 {
+fn vector_operand(core: &View<'_, impl GuestMemory>, operand: VectorOperand, reg: Reg) -> u128 {
     match operand {
         VectorOperand::None => 0,
         VectorOperand::Slot(_) => core.cpu.get(reg) as u128,

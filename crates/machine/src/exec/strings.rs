@@ -5,9 +5,10 @@
 //! such a stretch cannot do without a fault, and what defines the flags, is left to the loop over elements.
 
 use super::reference::{load_unwatched, store_unwatched};
+use super::view::{GuestMemory, View};
 use crate::fault::FaultKind;
 use crate::observer::Observer;
-use crate::{Core, PAGE_SIZE, flags};
+use crate::{PAGE_SIZE, flags};
 use lift::{FlagKind, Reg, Repeat, Size, StringKind};
 
 #[derive(Clone, Copy)]
@@ -27,13 +28,13 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub fn of(core: &Core, i: Instruction) -> Ends {
+    pub fn of(core: &View<'_, impl GuestMemory>, i: Instruction) -> Ends {
         let source = pointer(core, i, Reg::RSI).wrapping_add(core.cpu.get(i.segment));
         Ends { source, target: pointer(core, i, Reg::RDI) }
     }
 
     /// How many elements were done since: negative if towards lower addresses.
-    pub fn elements_until(&self, core: &Core, i: Instruction) -> i64 {
+    pub fn elements_until(&self, core: &View<'_, impl GuestMemory>, i: Instruction) -> i64 {
         let now = Ends::of(core, i);
         let moved = match i.kind {
             StringKind::Load => now.source.wrapping_sub(self.source),
@@ -56,7 +57,11 @@ const FIRST_STRETCH: u64 = 64;
 const LONGEST_STRETCH: usize = 2048;
 
 /// Whether the instruction is complete; if not, it must be executed again.
-pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
+pub fn execute<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    i: Instruction,
+    observer: &mut O,
+) -> Result<bool, FaultKind> {
     if i.repeat == Repeat::Once {
         return element(core, i, observer).map(|_| true);
     }
@@ -100,7 +105,7 @@ pub fn execute<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -
 
 /// Does up to `most` elements at once, and says how many; `None`, with nothing done, where that is not the same as
 /// one by one.
-fn stretch(core: &mut Core, i: Instruction, most: u64) -> Option<u64> {
+fn stretch(core: &mut View<'_, impl GuestMemory>, i: Instruction, most: u64) -> Option<u64> {
     if i.narrow || core.cpu.get(Reg::DIRECTION) != 0 {
         return None;
     }
@@ -172,21 +177,21 @@ fn fill(bytes: &mut [u8], value: u64, size: u64) {
     }
 }
 
-fn count(core: &Core, i: Instruction) -> u64 {
+fn count(core: &View<'_, impl GuestMemory>, i: Instruction) -> u64 {
     pointer(core, i, Reg::RCX)
 }
 
 /// A pointer or counter register, at the address size.
-fn pointer(core: &Core, i: Instruction, reg: Reg) -> u64 {
+fn pointer(core: &View<'_, impl GuestMemory>, i: Instruction, reg: Reg) -> u64 {
     let value = core.cpu.get(reg);
     if i.narrow { value as u32 as u64 } else { value }
 }
 
-fn set_counter(core: &mut Core, i: Instruction, reg: Reg, value: u64) {
+fn set_counter(core: &mut View<'_, impl GuestMemory>, i: Instruction, reg: Reg, value: u64) {
     core.cpu.set(reg, if i.narrow { value as u32 as u64 } else { value });
 }
 
-fn advance(core: &mut Core, i: Instruction, reg: Reg) {
+fn advance(core: &mut View<'_, impl GuestMemory>, i: Instruction, reg: Reg) {
     let bytes = i.size.bytes();
     let step = if core.cpu.get(Reg::DIRECTION) != 0 { bytes.wrapping_neg() } else { bytes };
     let moved = pointer(core, i, reg).wrapping_add(step);
@@ -194,7 +199,11 @@ fn advance(core: &mut Core, i: Instruction, reg: Reg) {
 }
 
 /// Does one element; for scans and comparisons, whether the two sides were equal.
-fn element<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Result<bool, FaultKind> {
+fn element<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    i: Instruction,
+    observer: &mut O,
+) -> Result<bool, FaultKind> {
     let size = i.size;
     let Ends { source, target } = Ends::of(core, i);
     let mut equal = true;
@@ -232,13 +241,18 @@ fn element<O: Observer>(core: &mut Core, i: Instruction, observer: &mut O) -> Re
     Ok(equal)
 }
 
-fn compare(core: &mut Core, size: Size, a: u64, b: u64) -> bool {
+fn compare(core: &mut View<'_, impl GuestMemory>, size: Size, a: u64, b: u64) -> bool {
     let record = flags::define(&core.cpu.flag_record(), FlagKind::Sub, size, a, b, 0);
     core.cpu.set_flag_record(record);
     (a ^ b) & size.mask() == 0
 }
 
-fn read<O: Observer>(core: &mut Core, size: Size, at: u64, observer: &mut O) -> Result<u64, FaultKind> {
+fn read<O: Observer>(
+    core: &mut View<'_, impl GuestMemory>,
+    size: Size,
+    at: u64,
+    observer: &mut O,
+) -> Result<u64, FaultKind> {
     let value = load_unwatched(core, size, at)?;
     if O::WATCHES && O::EACH_ELEMENT {
         observer.load(at, size.bytes());
@@ -247,7 +261,7 @@ fn read<O: Observer>(core: &mut Core, size: Size, at: u64, observer: &mut O) -> 
 }
 
 fn write<O: Observer>(
-    core: &mut Core,
+    core: &mut View<'_, impl GuestMemory>,
     size: Size,
     at: u64,
     value: u64,

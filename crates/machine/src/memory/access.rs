@@ -12,6 +12,8 @@ use std::ops::Range;
 pub trait Scalar: Copy + sealed::Sealed {
     /// Itself in little-endian order; its own inverse.
     fn little_endian(self) -> Self;
+    /// What `change` makes of its bytes, the lowest first.
+    fn with_bytes(self, change: impl FnOnce(&mut [u8])) -> Self;
 }
 
 mod sealed {
@@ -26,6 +28,13 @@ macro_rules! scalars {
             #[inline(always)]
             fn little_endian(self) -> $name {
                 self.to_le()
+            }
+
+            #[inline(always)]
+            fn with_bytes(self, change: impl FnOnce(&mut [u8])) -> $name {
+                let mut bytes = self.to_le_bytes();
+                change(&mut bytes);
+                $name::from_le_bytes(bytes)
             }
         }
     )*};
@@ -330,6 +339,14 @@ impl Memory {
             self.write_tlb.set(page, host, extent.range, extent.shadow);
         }
         Ok(host.wrapping_add((address - page) as usize))
+    }
+
+    /// Whether the guest could store so many bytes, and none of them is code.
+    pub fn check_store(&self, address: u64, length: usize) -> Result<(), AccessFault> {
+        self.check_write(Writer::Guest, address, length)?;
+        let last = address.saturating_add(length.saturating_sub(1) as u64);
+        let is_code = |address| self.regions.at(address).is_some_and(|region| region.permissions.execute);
+        if is_code(address) || is_code(last) { Err(fault(address, Cause::CodePage)) } else { Ok(()) }
     }
 
     /// Whether a write would succeed, over several pages.

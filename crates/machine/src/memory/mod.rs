@@ -281,6 +281,15 @@ impl Memory {
         written.into_iter()
     }
 
+    /// The addresses of the guest's pages that this memory and one of the same origin do not share: only there can their bytes differ, unless
+    /// one of them was mapped anew. Costs as much as there are such pages.
+    pub fn pages_unshared_with(&self, other: &Memory) -> Vec<u64> {
+        let mut unshared = Vec::new();
+        self.tree.for_each_unshared(&other.tree, &mut |number| unshared.push(number * PAGE_SIZE));
+        unshared.retain(|page| *page < USER_END);
+        unshared
+    }
+
     /// How many pages are materialised, shared with forks or not.
     pub fn resident_pages(&self) -> u64 {
         self.resident

@@ -54,6 +54,11 @@ impl Tree {
         self.root.as_ref().map_or(0, |root| Root::count_not_in(root, other.root.as_ref()))
     }
 
+    /// Visits the numbers of the pages that the two trees do not share, in order.
+    pub fn for_each_unshared(&self, other: &Tree, visit: &mut dyn FnMut(u64)) {
+        Root::for_each_unshared((self.root.as_ref(), other.root.as_ref()), 0, visit);
+    }
+
     /// The digest of the numbers and contents of all written pages; adds to `computed` how many pages had to
     /// be looked at. No page may be open for writing without notice.
     pub fn digest(&self, computed: &mut u64) -> u64 {
@@ -73,6 +78,15 @@ pub(super) fn is_unique<T>(shared: &mut Arc<T>) -> bool {
     unique
 }
 
+/// Whether two places hold the same.
+fn are_shared<T>(both: (Option<&Arc<T>>, Option<&Arc<T>>)) -> bool {
+    match both {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
 /// A node or a page: what can hang below a node.
 trait Level: Sized {
     /// How many bits of a page number are decided below here.
@@ -88,6 +102,11 @@ trait Level: Sized {
     );
     fn for_each<'a>(&'a self, base: u64, first: u64, last: u64, visit: &mut dyn FnMut(u64, &'a Page));
     fn count_not_in(this: &Arc<Self>, other: Option<&Arc<Self>>) -> u64;
+    fn for_each_unshared(
+        both: (Option<&Arc<Self>>, Option<&Arc<Self>>),
+        base: u64,
+        visit: &mut dyn FnMut(u64),
+    );
     fn digest(&self, computed: &mut u64) -> u64;
 }
 
@@ -114,6 +133,16 @@ impl Level for Page {
 
     fn count_not_in(this: &Arc<Page>, other: Option<&Arc<Page>>) -> u64 {
         u64::from(!other.is_some_and(|other| Arc::ptr_eq(this, other)))
+    }
+
+    fn for_each_unshared(
+        both: (Option<&Arc<Page>>, Option<&Arc<Page>>),
+        base: u64,
+        visit: &mut dyn FnMut(u64),
+    ) {
+        if !are_shared(both) {
+            visit(base);
+        }
     }
 
     fn digest(&self, computed: &mut u64) -> u64 {
@@ -208,6 +237,26 @@ impl<Child: Level> Level for Node<Child> {
             Child::count_not_in(child, other.and_then(|other| other.slots[index].as_ref()))
         })
         .sum()
+    }
+
+    fn for_each_unshared(
+        both: (Option<&Arc<Self>>, Option<&Arc<Self>>),
+        base: u64,
+        visit: &mut dyn FnMut(u64),
+    ) {
+        if are_shared(both) {
+            return;
+        }
+        for index in 0..FANOUT {
+            let (one, other) = both;
+            let children = (
+                one.and_then(|node| node.slots[index].as_ref()),
+                other.and_then(|node| node.slots[index].as_ref()),
+            );
+            if children.0.is_some() || children.1.is_some() {
+                Child::for_each_unshared(children, base + ((index as u64) << Child::BITS), visit);
+            }
+        }
     }
 
     fn digest(&self, computed: &mut u64) -> u64 {

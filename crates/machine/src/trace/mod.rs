@@ -12,7 +12,7 @@ mod plan;
 pub use log::{Log, MOST_WORDS};
 pub use plan::{Note, Plan, Words, count, notes};
 
-use crate::block::{Block, CodeSpace};
+use crate::block::{Block, CodeSpace, Instruction};
 use crate::fast::SLICE;
 use crate::hooks::Hook;
 use crate::prefetch::prefetch;
@@ -309,6 +309,11 @@ impl<'a> Pass<'a> {
                 words: own,
             })
         })
+    }
+
+    /// An instruction of the block, whether it ran or not.
+    pub(crate) fn instruction(&self, index: usize) -> Option<(&'a Block, &'a Instruction)> {
+        Some((self.block, self.block.instructions.get(index)?))
     }
 
     /// Whether the one instruction stands for a function that was served.

@@ -31,7 +31,7 @@ impl Bench {
                 masks.apply(op, &self.machine.cpu);
             }
             let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
-            match execute_instruction(&mut self.machine, std::slice::from_ref(op), &mut cx) {
+            match execute_instruction(&mut self.machine.view(), std::slice::from_ref(op), &mut cx) {
                 Ok(Flow::Next) => {}
                 _ => return None,
             }

@@ -218,7 +218,7 @@ fn run_ops(core: &mut Core, block: &Block, index: usize) -> Result<Flow, FaultKi
     let Some(instruction) = block.instructions.get(index) else { return Ok(Flow::Next) };
     let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
     core.memory.leave_loads_unchecked(block.unchecked);
-    let flow = execute_instruction(core, block.ops_of(instruction), &mut cx);
+    let flow = execute_instruction(&mut core.view(), block.ops_of(instruction), &mut cx);
     core.memory.leave_loads_unchecked(false);
     flow
 }
@@ -382,7 +382,7 @@ pub unsafe fn plain<N: Noter>(core: &mut Core, at: *const Code, left: u64) {
     let mut noter = N::default();
     let mut cx = Context { observer: &mut noter, time: Time(0), address: 0, force: None };
     core.memory.leave_loads_unchecked(code.a != 0);
-    let flow = execute_instruction(core, ops, &mut cx);
+    let flow = execute_instruction(&mut core.view(), ops, &mut cx);
     core.memory.leave_loads_unchecked(false);
     if let Ok(Flow::Next | Flow::Goto(_)) = flow {
         // SAFETY: the contract of `Handler`.
