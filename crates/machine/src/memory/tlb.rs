@@ -74,16 +74,6 @@ impl Entry {
         }
     }
 
-    /// Whether these bytes lie in the page of this entry, and one word of its bits permits them.
-    #[inline(always)]
-    fn permits(&mut self, address: u64, size: u64) -> bool {
-        let same_page = *self.tag.get_mut() ^ address < PAGE_SIZE;
-        // SAFETY: as long as an entry knows a page, the bits that it knows of it are alive and where they were.
-        same_page
-            && unsafe { self.shadow.as_ref() }
-                .is_some_and(|bits| shadow::permits(bits, address & !PAGE_MASK, size))
-    }
-
     /// Knows these bytes of a page that lies at `host` from now on.
     #[inline(always)]
     fn fit(&mut self, page: u64, host: *mut u8, extent: Range<u64>) {
@@ -156,12 +146,27 @@ impl Tlb {
         // SAFETY: the assembly is empty. It keeps the load of `host` before the comparison, which the compiler would else put
         // behind it, and compute the address of the entry a second time.
         unsafe { std::arch::asm!("/* {0} */", inout(reg) host, options(nomem, nostack, preserves_flags)) };
-        let offset = address.wrapping_sub(*entry.tag.get_mut());
-        if offset < entry.limit(size) {
-            return Some(host.wrapping_add(offset as usize));
+        let mut offset = address.wrapping_sub(*entry.tag.get_mut());
+        if offset >= entry.limit(size) {
+            cold_path();
+            (host, offset) = self.hit_by_bits(address, size)?;
         }
-        cold_path();
-        entry.permits(address, size).then(|| host.wrapping_add(offset as usize))
+        Some(host.wrapping_add(offset as usize))
+    }
+
+    /// The same where the page is known and one word of its bits permits the access: where the known part lies, and how far from it.
+    #[inline(always)]
+    fn hit_by_bits(&mut self, mut address: u64, size: u64) -> Option<(*mut u8, u64)> {
+        // SAFETY: the assembly is empty. It has the compiler compute the entry again instead of keeping all that it knows of it in registers, which
+        // would be too many for a handler without a stack frame.
+        unsafe { std::arch::asm!("/* {0} */", inout(reg) address, options(nomem, nostack, preserves_flags)) };
+        let entry = &mut self.entries[index(address)];
+        let tag = *entry.tag.get_mut();
+        let same_page = tag ^ address < PAGE_SIZE;
+        // SAFETY: as long as an entry knows a page, the bits that it knows of it are alive and where they were.
+        let bits = unsafe { entry.shadow.as_ref() }.filter(|_| same_page)?;
+        let permitted = shadow::permits(bits, address & !PAGE_MASK, size);
+        permitted.then(|| (entry.host, address.wrapping_sub(tag)))
     }
 
     /// Remembers that the page at guest address `page` lies at `host`, and that these bytes of it can be accessed. `shadow` are
