@@ -46,3 +46,38 @@ impl Table {
         self.length += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::blocks::{BlockKind, BlockState, NONE};
+    use machine::Time;
+
+    fn block(address: u64) -> Block {
+        Block {
+            address,
+            size: 8,
+            kind: BlockKind::Malloc,
+            state: BlockState::Live,
+            allocated: Time(0),
+            freed: Time(0),
+            span: (address, address + 48),
+            next: NONE,
+        }
+    }
+
+    #[test]
+    fn a_table_has_what_was_pushed_and_a_clone_its_own() {
+        let mut table = Table::new();
+        for number in 0..100u32 {
+            assert_eq!((table.len(), table.get(number)), (number as usize, None));
+            table.push(block(number.into()));
+            assert!(table.iter().map(|block| block.address).eq(0..=u64::from(number)));
+        }
+        let before = table.clone();
+        table.get_mut(40).unwrap().address = 7;
+        assert_eq!(table.get(40).map(|block| block.address), Some(7));
+        assert_eq!(before.get(40).map(|block| block.address), Some(40));
+        assert!(table.get_mut(100).is_none() && table.get(u32::MAX).is_none());
+    }
+}
