@@ -12,9 +12,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use machine::{Backing, FRESH, Memory, Permissions, Region, Time};
-use rpds::VectorSync;
+use table::Table;
 
 use crate::elf::page_up;
+
+mod table;
 
 /// Where all blocks are. Nothing else is mapped there unless the program insists.
 pub const HEAP: Range<u64> = 0x6000_0000_0000..0x7000_0000_0000;
@@ -102,7 +104,7 @@ pub enum Freed {
 
 #[derive(Clone, Debug)]
 pub struct Blocks {
-    table: VectorSync<Block>,
+    table: Table,
     /// The first block of the list of spans of each class that can be used again.
     free: Arc<[u32; CLASSES]>,
     /// The first of the list of numbers that can be used again, of large blocks.
@@ -125,7 +127,7 @@ pub struct Blocks {
 impl Blocks {
     pub fn new(limit: u64) -> Blocks {
         Blocks {
-            table: VectorSync::new_sync(),
+            table: Table::new(),
             free: Arc::new([NONE; CLASSES]),
             spare: NONE,
             oldest: NONE,
@@ -164,7 +166,7 @@ impl Blocks {
 
     /// The block that begins at an address.
     pub fn at(&self, memory: &Memory, address: u64) -> Option<Block> {
-        self.number(memory, address).and_then(|number| self.get(number))
+        self.numbered(memory, address).map(|(_, block)| block)
     }
 
     /// Where the new block is; `None` if there is no room for it.
@@ -208,8 +210,7 @@ impl Blocks {
     }
 
     pub fn free(&mut self, memory: &mut Memory, address: u64, time: Time) -> Freed {
-        let Some(number) = self.number(memory, address) else { return Freed::NoBlock };
-        let Some(block) = self.get(number) else { return Freed::NoBlock };
+        let Some((number, block)) = self.numbered(memory, address) else { return Freed::NoBlock };
         if block.state == BlockState::Freed {
             return Freed::Already(block);
         }
@@ -222,34 +223,33 @@ impl Blocks {
             let _ = memory.set_forbidden(block.address..block.address + block.size, true);
         }
         self.set(number, freed);
-        self.put_away(number);
+        self.put_away(number, weight(&block));
         Freed::Done(block)
     }
 
-    /// Puts a block at the end of the queue, and makes those at its beginning good for use again.
-    fn put_away(&mut self, number: u32) {
+    /// Puts a block of so much weight at the end of the queue, and makes those at its beginning good for use again.
+    fn put_away(&mut self, number: u32, added: u64) {
         if !self.set_next(self.newest, number) {
             self.oldest = number;
         }
         self.newest = number;
-        self.quarantined += self.get(number).map_or(0, weight);
+        self.quarantined += added;
         while self.quarantined > QUARANTINE && self.oldest != self.newest {
             let number = self.oldest;
-            let Some(block) = self.get(number) else { break };
+            let Some(block) = self.table.get_mut(number) else { break };
             self.oldest = block.next;
             self.quarantined -= weight(block);
             let list = match class_of(block.span.1 - block.span.0) {
                 Some(class) if !block.is_large() => &mut Arc::make_mut(&mut self.free)[class],
                 _ => &mut self.spare,
             };
-            let next = std::mem::replace(list, number);
-            self.set_next(number, next);
+            block.next = std::mem::replace(list, number);
         }
     }
 
     /// What comes after a block in its list. Lists follow from when blocks were freed, so they need no digest.
     fn set_next(&mut self, number: u32, next: u32) -> bool {
-        let block = self.table.get_mut(number as usize);
+        let block = self.table.get_mut(number);
         block.map(|block| block.next = next).is_some()
     }
 
@@ -305,33 +305,34 @@ impl Blocks {
     }
 
     fn get(&self, number: u32) -> Option<Block> {
-        self.table.get(number as usize).copied()
+        self.table.get(number).copied()
     }
 
     fn set(&mut self, number: u32, block: Block) {
-        if let Some(place) = self.table.get_mut(number as usize) {
+        if let Some(place) = self.table.get_mut(number) {
             self.digest ^= digest(number, place);
             *place = block;
         } else {
-            self.table.push_back_mut(block);
+            self.table.push(block);
         }
         self.digest ^= digest(number, &block);
     }
 
-    /// The number of the block that begins at an address.
-    fn number(&self, memory: &Memory, address: u64) -> Option<u32> {
+    /// The block that begins at an address, and its number.
+    fn numbered(&self, memory: &Memory, address: u64) -> Option<(u32, Block)> {
         if !HEAP.contains(&address) {
             return None;
         }
         let mut header = [0; 4];
         if memory.peek(address.checked_sub(LEAST_ROOM)?, &mut header) < header.len() {
             // The pages of a large block that was freed are gone.
-            let found = self.table.iter().position(|block| block.address == address && block.is_large());
-            return found.map(|number| number as u32);
+            let mut blocks = self.table.iter().enumerate();
+            let found = blocks.find(|(_, block)| block.address == address && block.is_large());
+            return found.map(|(number, block)| (number as u32, *block));
         }
         let number = u32::from_le_bytes(header);
         // What stands before an address that is no block's may be anything.
-        self.get(number).filter(|block| block.address == address).map(|_| number)
+        self.get(number).filter(|block| block.address == address).map(|block| (number, block))
     }
 }
 
@@ -356,7 +357,7 @@ fn digest(number: u32, block: &Block) -> u64 {
 }
 
 /// What a block counts in the queue.
-fn weight(block: Block) -> u64 {
+fn weight(block: &Block) -> u64 {
     if block.is_large() { LARGE_IN_QUARANTINE } else { block.span.1 - block.span.0 }
 }
 

@@ -3,7 +3,7 @@
 //! A code stands for one guest instruction, sometimes for a comparison and the jump after it; that is where
 //! the speed comes from: fewer dispatches, not cheaper ones. It is made from the plain ops by pattern
 //! ([`compile`]), never from x86: what has no pattern is run from the plain ops by the reference executor, so
-//! a missing pattern costs time and nothing else. Some codes that often follow each other share a handler ([`pairs`]).
+//! a missing pattern costs time and nothing else. Some codes that often follow each other share a handler ([`sequences`]).
 //!
 //! A handler ends by calling the next code's handler, or that of the next block, which compilers turn into a
 //! jump. Where they don't, the host's stack grows with every code, so a run is cut into slices
@@ -15,8 +15,8 @@
 
 mod compile;
 mod handlers;
-mod pairs;
 mod parts;
+mod sequences;
 
 pub use compile::compile;
 

@@ -11,8 +11,8 @@ pub trait Width {
     const SIZE: Size;
     /// `None` if the TLB does not know the page.
     fn load<M: Mode>(core: &mut Core, address: u64) -> Option<u64>;
-    /// A load from where a store follows.
-    fn load_to_store<M: Mode>(core: &mut Core, address: u64) -> Option<u64>;
+    /// Replaces what stands there and returns it; `None`, with nothing done, if the TLB does not know the page.
+    fn change<M: Mode>(core: &mut Core, address: u64, change: impl FnOnce(u64) -> u64) -> Option<u64>;
     /// `None`, with nothing done, if the TLB does not know the page.
     fn store<M: Mode>(core: &mut Core, address: u64, value: u64) -> Option<()>;
 }
@@ -32,11 +32,16 @@ macro_rules! width {
                 .map(|value| value as u64)
             }
             #[inline(always)]
-            fn load_to_store<M: Mode>(core: &mut Core, address: u64) -> Option<u64> {
+            fn change<M: Mode>(
+                core: &mut Core,
+                address: u64,
+                change: impl FnOnce(u64) -> u64,
+            ) -> Option<u64> {
                 let memory = &mut core.memory;
+                let change = |old: $word| change(old as u64) as $word;
                 match M::FRAME {
-                    Some(frame) => memory.load_frame_to_store::<$word>(frame, address),
-                    None => memory.load_known::<$word>(address),
+                    Some(frame) => memory.change_frame::<$word>(frame, address, change),
+                    None => memory.change_known::<$word>(address, change),
                 }
                 .map(|value| value as u64)
             }
@@ -120,6 +125,24 @@ impl Mode for Segmented {
         Indexed::address(core, code).wrapping_add(reg(core, code.e))
     }
 }
+
+/// A field of a code that says which register an operand is.
+pub trait Operand {
+    fn register(code: &Code) -> u8;
+}
+
+macro_rules! operand {
+    ($($name:ident $field:ident)*) => {$(
+        pub struct $name;
+        impl Operand for $name {
+            #[inline(always)]
+            fn register(code: &Code) -> u8 {
+                code.$field
+            }
+        }
+    )*};
+}
+operand!(Target a Base b Index c Source f);
 
 /// A two-operand function with the flags that its instruction defines.
 pub trait Function {

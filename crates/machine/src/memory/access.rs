@@ -105,12 +105,25 @@ impl Memory {
         Some(())
     }
 
-    /// A load by way of a frame register from where a store follows, so that one look-up serves both.
+    /// Replaces what stands in a page that the TLB knows, by one look-up, and tells what it was; or `None` with nothing done.
     #[inline(always)]
-    pub fn load_frame_to_store<T: Scalar>(&mut self, frame: Frame, address: u64) -> Option<T> {
+    pub fn change_known<T: Scalar>(&mut self, address: u64, change: impl FnOnce(T) -> T) -> Option<T> {
+        let host = self.write_tlb.hit(address, size_of::<T>() as u64)?;
+        // SAFETY: as in `store`; a page that is known to be writable can be read.
+        Some(unsafe { replace(host.cast(), change) })
+    }
+
+    /// The same by way of a frame register.
+    #[inline(always)]
+    pub fn change_frame<T: Scalar>(
+        &mut self,
+        frame: Frame,
+        address: u64,
+        change: impl FnOnce(T) -> T,
+    ) -> Option<T> {
         let host = self.write_tlb.hit_frame(frame, address, size_of::<T>() as u64)?;
-        // SAFETY: as in `load`; a page that is known to be writable can be read.
-        Some(unsafe { host.cast::<T>().read_unaligned() }.little_endian())
+        // SAFETY: as above.
+        Some(unsafe { replace(host.cast(), change) })
     }
 
     /// A load by way of a frame register, or `None`.
@@ -392,6 +405,20 @@ impl AccessFault {
             }
             _ => self,
         }
+    }
+}
+
+/// Replaces a value in guest memory, and returns it.
+///
+/// # Safety
+/// The bytes must be alive, and whoever borrows them exclusively their only owner.
+#[inline(always)]
+unsafe fn replace<T: Scalar>(host: *mut T, change: impl FnOnce(T) -> T) -> T {
+    // SAFETY: as above.
+    unsafe {
+        let old = host.read_unaligned().little_endian();
+        host.write_unaligned(change(old).little_endian());
+        old
     }
 }
 

@@ -177,6 +177,18 @@ pub(super) fn stretch(bits: &Bits, offset: usize, length: usize) -> Option<Range
     Some(start as u64..end as u64)
 }
 
+/// Whether none of these bytes is forbidden, and one word has the bits of all of them.
+#[inline(always)]
+pub(super) fn permits(bits: &Bits, offset: u64, length: u64) -> bool {
+    if length >= 64 {
+        return false;
+    }
+    let all = (1 << length) - 1;
+    // What is shifted in from beyond the word counts as forbidden.
+    let permitted = !word(bits, offset as usize / 64) >> (offset % 64);
+    permitted & all == all
+}
+
 /// The word at an index of a page's bits.
 #[inline(always)]
 fn word(bits: &Bits, index: usize) -> u64 {

@@ -8,6 +8,7 @@
 
 use super::shadow::{self, Bits};
 use super::{PAGE_MASK, PAGE_SIZE};
+use std::hint::cold_path;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -135,7 +136,8 @@ impl Tlb {
     /// The host address of `size` bytes at `address`, if they lie in one known page, or the known part of one.
     ///
     /// The entry is chosen by the page of the first byte. An access that crosses into the next page has too
-    /// large an offset, and so has one to any other page, or one that is larger than what is known.
+    /// large an offset, and so has one to any other page, or one that is larger than what is known. Where several blocks lie in
+    /// one page, the known part is one of them, and the bits of the page tell of the others.
     #[inline(always)]
     #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is accessed by the pointer")]
     pub fn hit(&mut self, address: u64, size: u64) -> Option<*mut u8> {
@@ -144,8 +146,27 @@ impl Tlb {
         // SAFETY: the assembly is empty. It keeps the load of `host` before the comparison, which the compiler would else put
         // behind it, and compute the address of the entry a second time.
         unsafe { std::arch::asm!("/* {0} */", inout(reg) host, options(nomem, nostack, preserves_flags)) };
-        let offset = address.wrapping_sub(*entry.tag.get_mut());
-        if offset < entry.limit(size) { Some(host.wrapping_add(offset as usize)) } else { None }
+        let mut offset = address.wrapping_sub(*entry.tag.get_mut());
+        if offset >= entry.limit(size) {
+            cold_path();
+            (host, offset) = self.hit_by_bits(address, size)?;
+        }
+        Some(host.wrapping_add(offset as usize))
+    }
+
+    /// The same where the page is known and one word of its bits permits the access: where the known part lies, and how far from it.
+    #[inline(always)]
+    fn hit_by_bits(&mut self, mut address: u64, size: u64) -> Option<(*mut u8, u64)> {
+        // SAFETY: the assembly is empty. It has the compiler compute the entry again instead of keeping all that it knows of it in registers, which
+        // would be too many for a handler without a stack frame.
+        unsafe { std::arch::asm!("/* {0} */", inout(reg) address, options(nomem, nostack, preserves_flags)) };
+        let entry = &mut self.entries[index(address)];
+        let tag = *entry.tag.get_mut();
+        let same_page = tag ^ address < PAGE_SIZE;
+        // SAFETY: as long as an entry knows a page, the bits that it knows of it are alive and where they were.
+        let bits = unsafe { entry.shadow.as_ref() }.filter(|_| same_page)?;
+        let permitted = shadow::permits(bits, address & !PAGE_MASK, size);
+        permitted.then(|| (entry.host, address.wrapping_sub(tag)))
     }
 
     /// Remembers that the page at guest address `page` lies at `host`, and that these bytes of it can be accessed. `shadow` are
@@ -337,21 +358,30 @@ mod tests {
         set(1, !0xf0);
         let mut tlb = Tlb::new();
         tlb.set(0x5000, host(0x9_0000), 0..8, place.get());
-        assert_eq!(tlb.hit(0x5044, 4), None);
-        assert_eq!(tlb.refit(0x5044, 4), Some(host(0x9_0044)));
-        assert_eq!(tlb.hit(0x5044, 4), Some(host(0x9_0044)));
-        assert_eq!(tlb.hit(0x5000, 1), None);
-        for (address, size) in [(0x5045, 4), (0x5008, 1), (0x5043, 1), (0x5ff8, 16), (0x6044, 4)] {
-            assert_eq!(tlb.refit(address, size), None, "{address:#x}");
+        // A word of bits has all that are asked for.
+        for (address, size) in [(0x5044, 4), (0x5047, 1), (0x5000, 8), (0x5006, 2)] {
+            let at = address as usize - 0x5000;
+            assert_eq!(tlb.hit(address, size), Some(host(0x9_0000 + at)), "{address:#x}");
+        }
+        for (address, size) in
+            [(0x5045, 4), (0x5043, 1), (0x5008, 1), (0x5ff8, 16), (0x6044, 4), (0x5044, 64)]
+        {
+            assert_eq!((tlb.hit(address, size), tlb.refit(address, size)), (None, None), "{address:#x}");
         }
         assert_eq!(tlb.find(0x5043, 8), Some(host(0x9_0043).cast_const()));
         assert_eq!(tlb.find(0x5ff9, 8), None);
+        // Two words have them.
+        set(2, !0xff);
+        set(1, !(0xf << 60));
+        assert_eq!(tlb.hit(0x507e, 4), None);
+        assert_eq!(tlb.refit(0x507e, 4), Some(host(0x9_007e)));
+        assert_eq!(tlb.hit(0x507e, 4), Some(host(0x9_007e)));
         set(1, u64::MAX);
         tlb.narrow(0x5000);
-        assert_eq!((tlb.hit(0x5044, 4), tlb.refit(0x5044, 4)), (None, None));
-        assert_eq!(tlb.refit(0x5000, 8), Some(host(0x9_0000)));
+        assert_eq!((tlb.hit(0x507e, 4), tlb.refit(0x507e, 4)), (None, None));
+        assert_eq!(tlb.hit(0x5000, 8), Some(host(0x9_0000)));
         tlb.forget(0x5000, 0x6000);
-        assert_eq!(tlb.refit(0x5000, 8), None);
+        assert_eq!((tlb.hit(0x5000, 8), tlb.refit(0x5000, 8)), (None, None));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod vector;
 use select::*;
 
 use super::handlers as h;
-use super::pairs;
+use super::sequences;
 use super::{Code, Handler};
 use crate::block::Block;
 use crate::hooks::Hook;
@@ -83,7 +83,7 @@ pub fn compile(block: &Block, tracing: bool) -> (Vec<Code>, Vec<u16>) {
     }
     // Those that write a trace have notes in between.
     if !tracing {
-        pairs::fuse(&mut codes);
+        sequences::fuse(&mut codes);
     }
     (codes, origins)
 }

@@ -54,21 +54,17 @@ handler! {
 handler! {
     /// memory = function(memory, register)
     binary_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
-        let address = M::address(core, code);
-        let a = load_to_store!(core, at, left, W, M, address);
         let b = reg(core, code.a);
-        let result = values::binary(F::FUNCTION, W::SIZE, a, b);
-        store!(core, at, left, W, M, address, result);
+        let result = |a| values::binary(F::FUNCTION, W::SIZE, a, b);
+        let a = change!(core, at, left, W, M, M::address(core, code), result);
         compute::<F, W>(core, a, b);
     }
 }
 handler! {
     /// memory = function(memory, constant)
     binary_store_const<F: Function, W: Width, M: Mode>(core, code, at, left) {
-        let address = M::address(core, code);
-        let a = load_to_store!(core, at, left, W, M, address);
-        let result = values::binary(F::FUNCTION, W::SIZE, a, code.imm);
-        store!(core, at, left, W, M, address, result);
+        let result = |a| values::binary(F::FUNCTION, W::SIZE, a, code.imm);
+        let a = change!(core, at, left, W, M, M::address(core, code), result);
         compute::<F, W>(core, a, code.imm);
     }
 }
@@ -101,9 +97,8 @@ handler! {
 }
 handler! {
     step_store<F: Function, W: Width, M: Mode>(core, code, at, left) {
-        let address = M::address(core, code);
-        let a = load_to_store!(core, at, left, W, M, address);
-        store!(core, at, left, W, M, address, values::binary(F::FUNCTION, W::SIZE, a, 1));
+        let result = |a| values::binary(F::FUNCTION, W::SIZE, a, 1);
+        let a = change!(core, at, left, W, M, M::address(core, code), result);
         record_step::<F, W>(core, a);
     }
 }

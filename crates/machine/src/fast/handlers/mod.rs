@@ -102,6 +102,11 @@ pub trait Step {
     /// What does it alone.
     const HANDLER: Handler;
 
+    /// Whether it may come after another code, if its handler is the code's.
+    fn follows(_before: &Code, _code: &Code) -> bool {
+        true
+    }
+
     /// Does it and goes on with `N`.
     unsafe fn run<N: Next>(core: &mut Core, at: *const Code, left: u64);
 }
@@ -122,14 +127,35 @@ impl Next for Dispatch {
     }
 }
 
-/// The next code, which is known to be this step.
-pub struct Then<S>(PhantomData<S>);
+/// The next code, which is known to be this step, and what follows it.
+pub struct Then<S, N = Dispatch>(PhantomData<(S, N)>);
 
-impl<S: Step> Next for Then<S> {
+impl<S: Step, N: Next> Next for Then<S, N> {
     #[inline(always)]
     unsafe fn go(core: &mut Core, at: *const Code, left: u64) {
         // SAFETY: the contract of `Handler`; only the last code of a block has none after it.
-        unsafe { S::run::<Dispatch>(core, at.add(1), left) }
+        unsafe { S::run::<N>(core, at.add(1), left) }
+    }
+}
+
+/// A step whose operand `O` is the register that the code before it has as its destination. The compiler then keeps the value at hand: through
+/// the registers in memory, a chain of such steps would wait for each store.
+pub struct By<O, S>(PhantomData<(O, S)>);
+
+impl<O: Operand, S: Step> Step for By<O, S> {
+    const HANDLER: Handler = S::HANDLER;
+
+    fn follows(before: &Code, code: &Code) -> bool {
+        O::register(code) == before.a
+    }
+
+    #[inline(always)]
+    unsafe fn run<N: Next>(core: &mut Core, at: *const Code, left: u64) {
+        // SAFETY: the contract of `Handler`. Where this step is chosen, the codes have been seen to follow each other like that.
+        unsafe {
+            std::hint::assert_unchecked(O::register(&*at) == (*at.sub(1)).a);
+            S::run::<N>(core, at, left)
+        }
     }
 }
 
@@ -306,24 +332,6 @@ macro_rules! load {
     }};
 }
 
-/// A load from where a store follows in the same code, likewise.
-macro_rules! load_to_store {
-    ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr) => {{
-        let address = $address;
-        match <$w>::load_to_store::<$m>($core, address) {
-            Some(value) => value,
-            // SAFETY: the contract of `Handler`.
-            None => unsafe {
-                let bytes = <$w>::SIZE.bytes();
-                return match <$m>::FRAME {
-                    Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
-                    None => retry_load($core, $at, $left, address, bytes),
-                };
-            },
-        }
-    }};
-}
-
 /// A store, likewise.
 macro_rules! store {
     ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr, $value:expr) => {{
@@ -337,6 +345,24 @@ macro_rules! store {
                     None => retry_store($core, $at, $left, address, bytes),
                 };
             }
+        }
+    }};
+}
+
+/// A load and a store of what is made of it, likewise; the old value.
+macro_rules! change {
+    ($core:ident, $at:ident, $left:ident, $w:ty, $m:ty, $address:expr, $change:expr) => {{
+        let address = $address;
+        match <$w>::change::<$m>($core, address, $change) {
+            Some(value) => value,
+            // SAFETY: the contract of `Handler`.
+            None => unsafe {
+                let bytes = <$w>::SIZE.bytes();
+                return match <$m>::FRAME {
+                    Some(frame) => retry_frame_store($core, $at, $left, address, bytes, frame),
+                    None => retry_store($core, $at, $left, address, bytes),
+                };
+            },
         }
     }};
 }
