@@ -5,6 +5,7 @@
 
 pub mod state;
 pub mod term;
+pub mod text;
 pub mod transfer;
 
 pub use term::{Assignment, Evaluation, Node, Sort, Term, Terms, Variable};
