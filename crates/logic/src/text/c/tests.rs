@@ -85,7 +85,7 @@ fn operators_are_enclosed_only_where_c_needs_it() {
     assert_eq!(some.text(sum), "i + i * j");
     let sum = some.terms.add(i, j);
     let product = some.terms.mul(sum, j);
-    assert_eq!(some.text(product), "(i + j) * j");
+    assert_eq!(some.text(product), "j * (i + j)");
     let difference = some.terms.sub(j, sum);
     assert!(["j - (i + j)", "-i"].contains(&some.text(difference).as_str()), "{}", some.text(difference));
     let inner = some.terms.signed_divide(i, j);
