@@ -6,8 +6,10 @@
 
 mod c;
 mod numbers;
+mod source;
 
 pub use c::in_c;
+pub use source::SourceNames;
 
 use crate::Variable;
 
