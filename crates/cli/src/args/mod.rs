@@ -3,7 +3,7 @@
 mod dump;
 
 pub use dump::{
-    Dump, DumpAlign, DumpCfg, DumpConditions, DumpCore, DumpCoverage, DumpDeps, DumpFunction, DumpIndex,
+    Dump, DumpAlign, DumpCfg, DumpConditions, DumpCore, DumpCoverage, DumpDeps, DumpFormula, DumpFunction, DumpIndex,
     DumpStatements, DumpTrace, GraphFormat, Instant, instant,
 };
 

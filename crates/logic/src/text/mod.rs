@@ -11,7 +11,7 @@ mod source;
 pub use c::in_c;
 pub use source::SourceNames;
 
-use crate::Variable;
+use crate::{Sort, Variable};
 
 /// What unknowns are called in the source, and how their values are written there.
 pub trait Names {
@@ -21,6 +21,11 @@ pub trait Names {
 
     /// A value as the type of the unknown has it: an enumerator, a character. `None` if it is a plain number.
     fn spell(&self, variable: Variable, value: u128) -> Option<String>;
+
+    /// A value of an unknown, as the source would have it.
+    fn value(&self, sort: Sort, variable: Variable, value: u128) -> String {
+        self.spell(variable, value).unwrap_or_else(|| numbers::number(sort, value, self.kind(variable)))
+    }
 }
 
 /// How the bits of an unknown are to be read.
