@@ -48,7 +48,8 @@ pub fn text(arguments: &DumpFormula) -> Result<String, Failure> {
     for (_, term) in &formula.asked {
         // What has a name is told above.
         if !matches!(formula.run.terms().node(*term), Node::Variable(_)) {
-            let _ = writeln!(text, "{:<width$}  {}", "", printable(&in_c(formula.run.terms(), &names, *term)));
+            let _ =
+                writeln!(text, "{:<width$}  {}", "", printable(&in_c(formula.run.terms(), &names, *term)));
         }
     }
     text.push_str(&left_out(&formula, told.len()));
@@ -89,9 +90,13 @@ fn line(formula: &Formula, names: &SourceNames<'_>, definition: &Definition) -> 
     let text = in_c(terms, names, definition.term);
     let name = names.name(definition.variable);
     match terms.constant(definition.term) {
-        Some(value) => format!("{name} = {}", names.value(terms.variable_sort(definition.variable), definition.variable, value)),
+        Some(value) => format!(
+            "{name} = {}",
+            names.value(terms.variable_sort(definition.variable), definition.variable, value)
+        ),
         None => {
-            let value = names.value(terms.variable_sort(definition.variable), definition.variable, definition.value);
+            let value =
+                names.value(terms.variable_sort(definition.variable), definition.variable, definition.value);
             format!("{name} = {text}, which is {value}")
         }
     }

@@ -65,7 +65,10 @@ impl Instants {
     }
 
     pub fn naming(&self) -> Naming {
-        Naming::Instants { instants: self.instants.as_slice().into(), stretches: self.stretches.as_slice().into() }
+        Naming::Instants {
+            instants: self.instants.as_slice().into(),
+            stretches: self.stretches.as_slice().into(),
+        }
     }
 }
 

@@ -43,8 +43,11 @@ pub fn formula(
     let exit = run.run(&mut process, question.time);
     let is_there = matches!(exit, Exit::Until) && process.machine.time == question.time;
     let is_cut_short = instants.is_cut_short || run.is_stopped() || !is_there;
-    let asked: Vec<(Cell, Term)> =
-        question.cells.iter().filter_map(|cell| Some((*cell, term_of(&mut run, &process.machine, *cell)?))).collect();
+    let asked: Vec<(Cell, Term)> = question
+        .cells
+        .iter()
+        .filter_map(|cell| Some((*cell, term_of(&mut run, &process.machine, *cell)?)))
+        .collect();
     let cone = run.definitions().cone(run.terms(), asked.iter().map(|(_, term)| *term));
     Some(Formula { run, asked, cone, is_cut_short })
 }

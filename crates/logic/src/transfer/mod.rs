@@ -51,16 +51,22 @@ pub enum Effect {
         target: Term,
     },
     /// A string instruction goes element by element.
-    String {
-        kind: StringKind,
-        size: Size,
-        repeat: Repeat,
-    },
+    String(StringForm),
     /// A helper saves registers to memory or restores them from there.
     Helper {
         helper: Helper,
     },
     Syscall,
+}
+
+/// What a string instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringForm {
+    pub kind: StringKind,
+    pub size: Size,
+    pub repeat: Repeat,
+    /// Pointers and counter are of 32 bits.
+    pub narrow: bool,
 }
 
 /// What is not expressed as a term.
@@ -121,8 +127,12 @@ struct Transfer<'a> {
 pub fn apply(terms: &mut Terms, registers: &mut Registers, cpu: &Cpu, op: &Op) -> Effect {
     let mut transfer = Transfer { terms, registers, cpu };
     if transfer.registers.is_concrete() || !transfer.registers.reaches(op) {
-        transfer.registers.forget_results(op);
-        return transfer.concrete(op);
+        let effect = transfer.concrete(op);
+        // What a load does has not happened yet, and may never happen.
+        if !matches!(effect, Effect::Load { .. }) {
+            transfer.registers.forget_results(op);
+        }
+        return effect;
     }
     match transfer.op(op) {
         Ok(effect) => effect,
@@ -133,18 +143,25 @@ pub fn apply(terms: &mut Terms, registers: &mut Registers, cpu: &Cpu, op: &Op) -
     }
 }
 
-/// Gives registers what was loaded for [`Effect::Load`]: a value of as many bytes as it says.
-pub fn loaded(terms: &mut Terms, registers: &mut Registers, cpu: &Cpu, dst: Reg, value: Term) {
-    let mut transfer = Transfer { terms, registers, cpu };
-    match transfer.terms.width(value) {
-        80 => transfer.loaded_extended(dst, value),
-        128 => {
-            let (low, high) = (transfer.terms.extract(63, 0, value), transfer.terms.extract(127, 64, value));
-            transfer.set(dst, low);
-            transfer.set(dst.high_half(), high);
-        }
-        _ => transfer.set(dst, value),
+/// Does what [`Effect::Load`] announced, once it has happened: the registers hold a value of so many bytes, or something concrete.
+pub fn loaded(terms: &mut Terms, registers: &mut Registers, dst: Reg, bytes: u8, value: Option<Term>) {
+    let pair = bytes > 8;
+    let Some(value) = value else {
+        registers.forget(dst);
+        return if pair {
+            registers.forget(dst.high_half())
+        };
+    };
+    if !pair {
+        let whole = terms.zero_extend(64, value);
+        return registers.set(terms, dst, whole);
     }
+    let (low, high) = match terms.width(value) {
+        80 => x87::halves(terms, value),
+        _ => (terms.extract(63, 0, value), terms.extract(127, 64, value)),
+    };
+    registers.set(terms, dst, low);
+    registers.set(terms, dst.high_half(), high);
 }
 
 impl Transfer<'_> {
@@ -157,7 +174,9 @@ impl Transfer<'_> {
             Op::Store { .. } | Op::StoreVector { .. } | Op::StoreExtended { .. } => {
                 Effect::Store { value: None, address: None }
             }
-            Op::String { kind, size, repeat, .. } => Effect::String { kind, size, repeat },
+            Op::String { kind, size, repeat, narrow, .. } => {
+                Effect::String(StringForm { kind, size, repeat, narrow })
+            }
             Op::Helper { helper, .. } => Effect::Helper { helper },
             Op::Syscall => Effect::Syscall,
             Op::Move { .. }
@@ -242,17 +261,14 @@ impl Transfer<'_> {
             }
             Op::Load { size, dst, address } => {
                 let address = self.symbolic_address(&address);
-                self.registers.forget(dst);
                 return Ok(Effect::Load { dst, bytes: size.bytes() as u8, address });
             }
             Op::LoadVector { dst, address, .. } => {
                 let address = self.symbolic_address(&address);
-                self.registers.forget_results(op);
                 return Ok(Effect::Load { dst, bytes: 16, address });
             }
             Op::LoadExtended { dst, address } => {
                 let address = self.symbolic_address(&address);
-                self.registers.forget_results(op);
                 return Ok(Effect::Load { dst, bytes: 10, address });
             }
             Op::Store { size, src, address } => {
@@ -298,15 +314,14 @@ impl Transfer<'_> {
             }
             Op::Vector { op, dst, a, b, imm } => self.vector(op, dst, a, b, imm)?,
             Op::CompareStrings { .. } => return Err(Unmodelled::CompareStrings),
-            Op::String { kind, size, repeat, .. } => return Ok(Effect::String { kind, size, repeat }),
-            Op::Helper { helper, .. } => return Ok(Effect::Helper { helper }),
+            Op::String { .. } => return Ok(self.concrete(op)),
+            Op::Helper { .. } | Op::Syscall => return Ok(self.concrete(op)),
             Op::Jump { target } | Op::Call { target, .. } => return Ok(self.jump(target)),
             Op::Return { target } => return Ok(self.jump(target.into())),
             Op::Branch { condition, .. } => {
                 let condition = self.slot(condition);
                 return Ok(Effect::Branch { condition: self.terms.is_nonzero(condition) });
             }
-            Op::Syscall => return Ok(Effect::Syscall),
             // A value that does not fault is what it was.
             Op::CheckMxcsr { .. } | Op::Trap(_) | Op::Unsupported => {}
         }

@@ -1,7 +1,7 @@
 //! The x87 unit: floats of 80 bits, each in a pair of slots.
 
 use super::{Effect, Transfer, Unmodelled};
-use crate::term::{FloatArithmetic, Format, Rounding, Term};
+use crate::term::{FloatArithmetic, Format, Rounding, Term, Terms};
 use lift::x87::{C0, C1, C2, C3, CODES, IN_USE, X87Arithmetic, X87Format, X87Operand, X87Unary};
 use lift::{Reg, Turn, X87Op};
 
@@ -10,6 +10,13 @@ const PRECISION: u64 = 0x300;
 const ROUNDING: u32 = 10;
 /// Above sign and exponent, in the upper slot.
 const TAG_BITS: u32 = 48;
+
+/// The two slots of a register in use that holds these 80 bits.
+pub(super) fn halves(terms: &mut Terms, bits: Term) -> (Term, Term) {
+    let (low, high) = (terms.extract(63, 0, bits), terms.extract(79, 64, bits));
+    let tag = terms.bits(TAG_BITS, u128::from(IN_USE >> 16));
+    (low, terms.concat(tag, high))
+}
 
 impl Transfer<'_> {
     pub(super) fn x87(&mut self, op: X87Op, dst: Reg, a: Reg, b: Reg) -> Result<Effect, Unmodelled> {
@@ -137,10 +144,8 @@ impl Transfer<'_> {
 
     fn set_register(&mut self, reg: Reg, number: Term) {
         let bits = self.terms.float_to_bits(number);
-        let (low, high) = (self.terms.extract(63, 0, bits), self.terms.extract(79, 64, bits));
+        let (low, high) = halves(self.terms, bits);
         self.set(reg, low);
-        let tag = self.terms.bits(TAG_BITS, u128::from(IN_USE >> 16));
-        let high = self.terms.concat(tag, high);
         self.set(reg.high_half(), high);
     }
 
@@ -149,12 +154,6 @@ impl Transfer<'_> {
         let is_empty = self.cpu.get(reg.high_half()) & IN_USE == 0;
         let bits = self.extended_bits(reg);
         (!is_empty).then(|| self.unless_constant(bits)).flatten()
-    }
-
-    /// A pair of slots that ten bytes of memory are loaded into.
-    pub(super) fn loaded_extended(&mut self, reg: Reg, bits: Term) {
-        let number = self.terms.float_from_bits(Format::Extended, bits);
-        self.set_register(reg, number);
     }
 
     /// An operand in some format, as a number of 80 bits.
