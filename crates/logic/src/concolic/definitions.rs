@@ -1,7 +1,7 @@
 //! Results with names: each an unknown with a definition of it over earlier ones.
 
 use super::{Concolic, Naming};
-use crate::term::{Node, Sort, Term, Terms, Variable};
+use crate::term::{Node, Term, Terms, Variable};
 use lift::{Op, Reg};
 use machine::{Cpu, Time};
 use replay::Cell;
@@ -40,10 +40,10 @@ pub struct Definitions {
     written: Vec<(Reg, Time, u64)>,
     /// What was named in the stretch at hand.
     names: FxHashMap<Term, Term>,
-    /// How many instants, and starts of stretches, lie behind.
-    instants_passed: usize,
-    stretches_passed: usize,
-    is_instant: bool,
+    /// How many stretches lie behind.
+    passed: usize,
+    /// Whether the results of the instruction at hand are followed.
+    is_followed: bool,
     now: (Time, u64),
 }
 
@@ -95,35 +95,31 @@ impl Definitions {
         self.now = (time, address);
         match &self.naming {
             Naming::None => {
-                self.is_instant = true;
+                self.is_followed = true;
                 false
             }
             Naming::Instructions => {
-                self.is_instant = true;
+                self.is_followed = true;
                 true
             }
-            Naming::Instants { instants, stretches } => {
-                let passed = |list: &[Time], from: usize| {
-                    from + list.iter().skip(from).take_while(|start| **start < time).count()
-                };
-                self.instants_passed = passed(instants, self.instants_passed);
-                self.is_instant = instants.get(self.instants_passed) == Some(&time);
-                let before = self.stretches_passed;
-                self.stretches_passed = passed(stretches, before);
-                let starts_now = stretches.get(self.stretches_passed) == Some(&time);
-                self.stretches_passed > before || starts_now
+            Naming::Stretches(stretches) => {
+                let left =
+                    stretches.iter().skip(self.passed).take_while(|stretch| stretch.end <= time).count();
+                self.passed += left;
+                self.is_followed = stretches.get(self.passed).is_some_and(|stretch| stretch.start <= time);
+                left > 0
             }
         }
     }
 
     /// Whether the results of the instruction at hand are followed.
     pub(super) fn follows(&self) -> bool {
-        self.is_instant
+        self.is_followed
     }
 
     /// Whether also what is concrete gets a name.
     pub(super) fn names_constants(&self) -> bool {
-        matches!(self.naming, Naming::Instants { .. })
+        matches!(self.naming, Naming::Stretches(_))
     }
 
     fn names(&self) -> bool {
@@ -177,59 +173,75 @@ impl Concolic {
         self.definitions.names.clear();
     }
 
-    /// What is stored is named at once.
+    /// What is stored is named at once. Where all results are named, an assignment of what has a name already is a result of its own.
     pub(super) fn name_stored(&mut self, address: u64, value: Term) -> Term {
         if !self.definitions.names() {
             return value;
         }
         let length = u64::from(self.terms.width(value).div_ceil(8));
         let place = Place { time: self.time, address: self.address, cell: Cell::Memory { address, length } };
-        self.named(value, place)
+        let anew = self.definitions.names_constants();
+        self.in_names(value, &mut |concolic, term| match anew {
+            true => concolic.name(term, place),
+            false => concolic.known_name(term, place),
+        })
+    }
+
+    fn named(&mut self, term: Term, place: Place) -> Term {
+        self.in_names(term, &mut |concolic, term| concolic.known_name(term, place))
     }
 
     /// The value in terms of names. What only changes the form of a value stays around the name: so a name stands for what somebody wrote, a number of 32
-    /// bits or a float, and not for the register that it is in.
-    fn named(&mut self, term: Term, place: Place) -> Term {
+    /// bits or a float, and not for the register that it is in. The parts of a value are at most as many as it has bits.
+    fn in_names(&mut self, term: Term, name: &mut dyn FnMut(&mut Self, Term) -> Term) -> Term {
         match self.terms.node(term) {
-            Node::Variable(_) => term,
-            Node::Extract { of, .. } if matches!(self.terms.node(of), Node::Variable(_)) => term,
             Node::ZeroExtend(to, inner) => {
-                let inner = self.named(inner, place);
+                let inner = self.in_names(inner, name);
                 self.terms.zero_extend(to.into(), inner)
             }
             Node::SignExtend(to, inner) => {
-                let inner = self.named(inner, place);
+                let inner = self.in_names(inner, name);
                 self.terms.sign_extend(to.into(), inner)
             }
-            // The parts of a value are at most as many as it has bits.
             Node::Concat(high, low) => {
-                let (high, low) = (self.named_part(high, place), self.named(low, place));
+                let [high, low] = [high, low].map(|part| match self.terms.is_constant(part) {
+                    true => part,
+                    false => self.in_names(part, name),
+                });
                 self.terms.concat(high, low)
             }
             Node::FloatToBits(float) => {
-                let float = self.named(float, place);
+                let float = self.in_names(float, name);
                 self.terms.float_to_bits(float)
             }
             Node::IfThenElse(condition, yes, no)
                 if self.terms.is_constant(yes) && self.terms.is_constant(no) =>
             {
-                let condition = self.named(condition, place);
+                let condition = self.in_names(condition, name);
                 self.terms.if_then_else(condition, yes, no)
             }
-            Node::Constant(sort, _) if !self.definitions.names_constants() || sort == Sort::Bool => term,
-            _ => self.name(term, place),
+            Node::Constant(..) if !self.definitions.names_constants() => term,
+            _ => name(self, term),
         }
     }
 
-    /// As [`Concolic::named`], for a part that is no value of its own: a constant stays what it is.
-    fn named_part(&mut self, term: Term, place: Place) -> Term {
-        if self.terms.is_constant(term) { term } else { self.named(term, place) }
+    /// The name of a term: itself if it is one, or a part of one, or the name that it got in the same stretch.
+    fn known_name(&mut self, term: Term, place: Place) -> Term {
+        let is_name = match self.terms.node(term) {
+            Node::Extract { of, .. } => matches!(self.terms.node(of), Node::Variable(_)),
+            node => matches!(node, Node::Variable(_)),
+        };
+        if is_name {
+            return term;
+        }
+        match self.definitions.names.get(&term) {
+            Some(known) => *known,
+            None => self.name(term, place),
+        }
     }
 
+    /// A new name.
     fn name(&mut self, term: Term, place: Place) -> Term {
-        if let Some(known) = self.definitions.names.get(&term) {
-            return *known;
-        }
         let value = self.evaluation.value(&self.terms, term);
         let variable = self.terms.variable(self.terms.sort(term));
         self.evaluation.assign(variable, value);

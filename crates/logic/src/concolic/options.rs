@@ -3,6 +3,7 @@
 use linux::Place;
 use linux::fs::Inode;
 use machine::Time;
+use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -65,8 +66,8 @@ pub enum Naming {
     None,
     /// What depends on inputs, at the end of each instruction.
     Instructions,
-    /// Every result of these instants, whether anything unknown is in it or not; what other instants make is concrete. At the end of each stretch, of
-    /// which the starts are given, the registers that it wrote are named; what is stored is named at once. Both lists are sorted. A slice knows
-    /// the instants; the stretches are best those of statements, so that there is one definition for what somebody wrote as one.
-    Instants { instants: Arc<[Time]>, stretches: Arc<[Time]> },
+    /// Every result of the instructions of these times, whether anything unknown is in it or not; what all others make is concrete. What is stored is
+    /// named at once, the registers that a stretch wrote at its end. The stretches are sorted and do not overlap. A slice knows which there
+    /// are ([`replay::Watch::stretch`]), each of one statement, so that there is one definition for what somebody wrote as one.
+    Stretches(Arc<[Range<Time>]>),
 }
