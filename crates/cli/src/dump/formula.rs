@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use logic::Variable;
 use logic::concolic::{Addresses, Definition};
 use logic::formula::{Formula, after, formula};
+use logic::term::Substitution;
 use logic::text::{Names, SourceNames, in_c};
-use logic::{Node, Variable};
 use replay::story::Called;
 use replay::{Code, Recording};
 
@@ -30,10 +31,18 @@ pub fn text(arguments: &DumpFormula) -> Result<String, Failure> {
         let message = "only values have formulas; say which by FILE:LINE:EXPRESSION, output:BYTE or exit";
         return Err(Failure::new(exit_code::USAGE, anyhow::anyhow!(message)));
     };
-    let told: Vec<Definition> = told(&formula, arguments.most);
+    let mut formula = formula;
+    let mut told: Vec<Definition> = told(&formula, arguments.most);
     let mut names = SourceNames::new(program);
-    for (variable, called) in called(recording, &mut code, &told) {
-        names.call(variable, called);
+    let called = called(recording, &mut code, &spoken_of(&formula, &told));
+    let mut put_in = without_temporaries(&mut formula, &called);
+    told.retain(|one| called.get(&one.variable).is_some_and(Option::is_some));
+    told.iter_mut().for_each(|one| one.term = put_in.apply(formula.run.terms_mut(), one.term));
+    for asked in &mut formula.asked {
+        asked.1 = put_in.apply(formula.run.terms_mut(), asked.1);
+    }
+    for (variable, called) in called {
+        called.into_iter().for_each(|called| names.call(variable, called));
     }
     drop(progress);
     let statements: Vec<_> = told.iter().map(|one| program.statement_at(one.address)).collect();
@@ -45,12 +54,11 @@ pub fn text(arguments: &DumpFormula) -> Result<String, Failure> {
         let line = line(&formula, &names, definition);
         let _ = writeln!(text, "{}", printable(&format!("{place:<width$}  {line}")));
     }
-    for (_, term) in &formula.asked {
-        // What has a name is told above.
-        if !matches!(formula.run.terms().node(*term), Node::Variable(_)) {
-            let _ =
-                writeln!(text, "{:<width$}  {}", "", printable(&in_c(formula.run.terms(), &names, *term)));
-        }
+    let is_told = |whole: &String| told.iter().any(|one| names.name(one.variable) == *whole);
+    let terms = formula.run.terms();
+    let asked = formula.asked.iter().map(|(_, term)| in_c(terms, &names, *term));
+    for whole in asked.filter(|whole| !is_told(whole)) {
+        let _ = writeln!(text, "{:<width$}  {}", "", printable(&whole));
     }
     text.push_str(&left_out(&formula, told.len()));
     Ok(text)
@@ -63,26 +71,48 @@ fn told(formula: &Formula, most: usize) -> Vec<Definition> {
     formula.cone.iter().skip(first).filter_map(|number| all.get(*number)).copied().collect()
 }
 
-/// What the source calls the results, each by a name of its own: where one is given several values, these are numbered.
-fn called(recording: &mut Recording, code: &mut Code<'_>, told: &[Definition]) -> Vec<(Variable, Called)> {
-    let mut found = Vec::new();
-    let mut temporaries = 0;
-    for definition in told {
-        let called = recording.called(code, after(definition.time), definition.cell).unwrap_or_else(|| {
-            temporaries += 1;
-            Called { name: format!("t{temporaries}"), of: None, value: None }
-        });
-        found.push((definition.variable, called));
-    }
+/// These definitions and those that they speak of, in the order of the run.
+fn spoken_of(formula: &Formula, told: &[Definition]) -> Vec<Definition> {
+    let definitions = formula.run.definitions();
+    let used = formula.run.terms().variables(told.iter().map(|one| one.term));
+    let used = used.into_iter().filter_map(|variable| definitions.of(variable));
+    let mut all: Vec<Definition> = told.iter().chain(used).copied().collect();
+    all.sort_by_key(|one| one.variable);
+    all.dedup_by_key(|one| one.variable);
+    all
+}
+
+/// What the source calls the results, each by a name of its own: where one is given several values, these are numbered. What has no name is
+/// temporary.
+fn called(
+    recording: &mut Recording,
+    code: &mut Code<'_>,
+    all: &[Definition],
+) -> BTreeMap<Variable, Option<Called>> {
+    let mut found: BTreeMap<Variable, Option<Called>> =
+        all.iter().map(|one| (one.variable, recording.called(code, after(one.time), one.cell))).collect();
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    found.iter().for_each(|(_, called)| counts.entry(called.name.clone()).or_default().0 += 1);
-    for (_, called) in &mut found {
+    let known = found.values().flatten();
+    known.for_each(|called| counts.entry(called.name.clone()).or_default().0 += 1);
+    for called in found.values_mut().flatten() {
         if let Some((2.., number)) = counts.get_mut(&called.name) {
             *number += 1;
             called.name = format!("{}#{number}", called.name);
         }
     }
     found
+}
+
+/// Puts what is temporary into what was made of it.
+fn without_temporaries(formula: &mut Formula, called: &BTreeMap<Variable, Option<Called>>) -> Substitution {
+    let mut put_in = Substitution::default();
+    for (variable, _) in called.iter().filter(|(_, called)| called.is_none()) {
+        let Some(definition) = formula.run.definitions().of(*variable).copied() else { continue };
+        let terms = formula.run.terms_mut();
+        let (old, new) = (terms.of_variable(*variable), put_in.apply(terms, definition.term));
+        put_in.replace(old, new);
+    }
+    put_in
 }
 
 fn line(formula: &Formula, names: &SourceNames<'_>, definition: &Definition) -> String {
@@ -108,6 +138,9 @@ fn left_out(formula: &Formula, told: usize) -> String {
     let more = formula.cone.len() - told;
     if more > 0 {
         let _ = writeln!(text, "{more} earlier definitions are left out; --most tells more");
+    }
+    if formula.asked.is_empty() {
+        text.push_str("it is not computed by the program's own code; --suspect '*' follows libraries, too\n");
     }
     if formula.is_cut_short {
         text.push_str("cut short: the run is too long to be followed from its start\n");

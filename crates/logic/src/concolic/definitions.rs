@@ -112,6 +112,11 @@ impl Definitions {
         }
     }
 
+    /// The results of the instruction at hand are taken as they are.
+    pub(super) fn pass_over(&mut self) {
+        self.is_followed = false;
+    }
+
     /// Whether the results of the instruction at hand are followed.
     pub(super) fn follows(&self) -> bool {
         self.is_followed
@@ -181,10 +186,15 @@ impl Concolic {
         let length = u64::from(self.terms.width(value).div_ceil(8));
         let place = Place { time: self.time, address: self.address, cell: Cell::Memory { address, length } };
         let anew = self.definitions.names_constants();
-        self.in_names(value, &mut |concolic, term| match anew {
+        let mut name = |concolic: &mut Concolic, term| match anew {
             true => concolic.name(term, place),
             false => concolic.known_name(term, place),
-        })
+        };
+        match self.terms.node(value) {
+            // What is kept is the number as it was widened, not what was widened.
+            Node::ZeroExtend(..) | Node::SignExtend(..) => name(self, value),
+            _ => self.in_names(value, &mut name),
+        }
     }
 
     fn named(&mut self, term: Term, place: Place) -> Term {

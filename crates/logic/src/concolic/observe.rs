@@ -19,6 +19,9 @@ impl Observer for Concolic {
         if self.definitions.begins(time, address) {
             self.name_results(cpu);
         }
+        if self.options.is_given(address) {
+            self.definitions.pass_over();
+        }
         if self.terms.len() > self.options.most_terms {
             self.stopped = true;
         }

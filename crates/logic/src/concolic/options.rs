@@ -11,6 +11,8 @@ pub struct Options {
     pub addresses: Addresses,
     pub inputs: Inputs,
     pub naming: Naming,
+    /// Code whose results are taken as they are: what it computes from unknowns is concrete, and not counted as a [`Fallback`](super::Fallback).
+    pub given: Arc<[Range<u64>]>,
     /// Nothing is followed any more when there are so many terms.
     pub most_terms: usize,
 }
@@ -25,8 +27,15 @@ impl Default for Options {
             addresses: Addresses::Insensitive,
             inputs: Inputs::default(),
             naming: Naming::None,
+            given: Arc::new([]),
             most_terms: Options::DEFAULT_MOST_TERMS,
         }
+    }
+}
+
+impl Options {
+    pub(super) fn is_given(&self, address: u64) -> bool {
+        self.given.iter().any(|code| code.contains(&address))
     }
 }
 

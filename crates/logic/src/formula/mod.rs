@@ -1,17 +1,20 @@
 //! The formula of something that is asked about: what the statements of the program computed it from, each result by a name of its own.
 //!
-//! A data slice knows the statements; their executions are followed with terms, and all else is concrete: what libraries returned, what no
-//! statement of the slice made. So what is built is the cone of influence of the question and nothing else.
+//! A data slice knows what had a part in it; that is followed with terms, as far as it is the program's own code, and all else is concrete:
+//! what trusted libraries returned is given. So what is built is the cone of influence of the question and nothing else.
 
-mod instants;
+mod stretches;
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use linux::Exit;
-use machine::Time;
-use replay::{Cell, Code, Follow, Question, Recording, Unseen};
+use machine::{Memory, Time};
+use replay::{Cell, Code, Follow, Question, Recording};
 
 use crate::concolic::{Addresses, Concolic, Options};
 use crate::term::Term;
-use instants::Instants;
+use stretches::Stretches;
 
 /// What is asked about, as a formula.
 pub struct Formula {
@@ -21,7 +24,7 @@ pub struct Formula {
     pub asked: Vec<(Cell, Term)>,
     /// The numbers of the definitions that they depend on, in the order of the run.
     pub cone: Vec<usize>,
-    /// The run has more executions of statements in the slice than are followed, or more terms; the earliest are left out.
+    /// More has a part in it than is followed; the earliest is left out.
     pub is_cut_short: bool,
 }
 
@@ -35,14 +38,16 @@ pub fn formula(
     if question.cells.is_empty() {
         return None;
     }
-    let slice = recording.slice(code, question, Follow::Data, &mut Unseen);
-    let instants = Instants::of(recording, code, &slice, question.time);
-    let options = Options { addresses, naming: instants.naming(), ..Options::default() };
+    let mut stretches = Stretches::default();
+    recording.slice(code, question, Follow::Data, &mut stretches);
+    let stretches = stretches.sorted();
+    let given = trusted(&recording.last().machine.memory, code);
+    let options = Options { addresses, naming: stretches.naming(), given, ..Options::default() };
     let mut run = Concolic::new(options);
-    let mut process = recording.at(instants.first().unwrap_or(question.time));
+    let mut process = recording.at(stretches.first().unwrap_or(question.time));
     let exit = run.run(&mut process, question.time);
     let is_there = matches!(exit, Exit::Until) && process.machine.time == question.time;
-    let is_cut_short = instants.is_cut_short || run.is_stopped() || !is_there;
+    let is_cut_short = stretches.is_cut_short || run.is_stopped() || !is_there;
     let asked: Vec<(Cell, Term)> = question
         .cells
         .iter()
@@ -50,6 +55,15 @@ pub fn formula(
         .collect();
     let cone = run.definitions().cone(run.terms(), asked.iter().map(|(_, term)| *term));
     Some(Formula { run, asked, cone, is_cut_short })
+}
+
+/// The code of objects that are trusted as a whole.
+fn trusted(memory: &Memory, code: &Code<'_>) -> Arc<[Range<u64>]> {
+    let regions = memory.regions().iter().filter(|region| region.permissions.execute);
+    regions
+        .map(|region| region.start..region.end)
+        .filter(|range| code.trusts_object_at(range.start))
+        .collect()
 }
 
 /// The term of a cell in the state that a run has come to, if it is not concrete.
