@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use logic::Variable;
-use logic::concolic::{Addresses, Definition};
+use logic::concolic::{Addresses, Definition, Fallback};
 use logic::formula::{Formula, after, formula};
 use logic::term::Substitution;
 use logic::text::{Names, SourceNames, in_c};
@@ -60,7 +60,7 @@ pub fn text(arguments: &DumpFormula) -> Result<String, Failure> {
     for whole in asked.filter(|whole| !is_told(whole)) {
         let _ = writeln!(text, "{:<width$}  {}", "", printable(&whole));
     }
-    text.push_str(&left_out(&formula, told.len()));
+    text.push_str(&left_out(&formula, arguments.most));
     Ok(text)
 }
 
@@ -133,9 +133,9 @@ fn line(formula: &Formula, names: &SourceNames<'_>, definition: &Definition) -> 
 }
 
 /// What is not told, and why.
-fn left_out(formula: &Formula, told: usize) -> String {
+fn left_out(formula: &Formula, most: usize) -> String {
     let mut text = String::new();
-    let more = formula.cone.len() - told;
+    let more = formula.cone.len().saturating_sub(most);
     if more > 0 {
         let _ = writeln!(text, "{more} earlier definitions are left out; --most tells more");
     }
@@ -146,7 +146,15 @@ fn left_out(formula: &Formula, told: usize) -> String {
         text.push_str("cut short: the run is too long to be followed from its start\n");
     }
     for (fallback, count) in formula.run.fallbacks().counts() {
-        let _ = writeln!(text, "taken as given, {count} times: what came of {fallback}");
+        let _ = match fallback {
+            Fallback::Address => {
+                writeln!(
+                    text,
+                    "accesses whose addresses were computed: {count}; they are taken to go where they went"
+                )
+            }
+            other => writeln!(text, "taken as given, {count} times: what came of {other}"),
+        };
     }
     text
 }
