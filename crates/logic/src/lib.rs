@@ -3,6 +3,7 @@
 //! It is the third reader of the one semantics: the machine executes ops, dependences read off what they used, and here each has its formula.
 //! Whatever is claimed by a formula can be checked by its value: a term evaluated on concrete inputs is what the machine computes, bit for bit.
 
+pub mod solver;
 pub mod term;
 
 pub use term::{Assignment, Evaluation, Node, Sort, Term, Terms, Variable};
