@@ -120,7 +120,9 @@ pub enum Unknown {
     Missing(String),
     #[error("{solver} {how} before it answered{}", after_words(.said))]
     Died { solver: String, how: String, said: String },
-    #[error("{solver} answered what is not SMT-LIB 2.6: {what}; is it an SMT solver that reads from its standard input?")]
+    #[error(
+        "{solver} answered what is not SMT-LIB 2.6: {what}; is it an SMT solver that reads from its standard input?"
+    )]
     Nonsense { solver: String, what: String },
     /// The solver's values do not satisfy the constraints, as when it depends on the bits of a NaN.
     #[error("the solver's model does not hold: a constraint depends on what SMT-LIB leaves open")]

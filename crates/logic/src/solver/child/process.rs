@@ -87,7 +87,9 @@ impl Process {
                     self.waiting = chunk;
                 }
                 Err(RecvTimeoutError::Timeout) => return Err(Trouble::Slow),
-                Err(RecvTimeoutError::Disconnected) => return self.reader.finish().ok_or_else(|| self.ended()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return self.reader.finish().ok_or_else(|| self.ended());
+                }
             }
         }
     }

@@ -7,7 +7,7 @@
 //!   its number are different, the solver says that they are not.
 
 use super::node::bits;
-use super::{Writer, float_size, sort};
+use super::{Writer, float_size};
 use crate::term::{FloatArithmetic, FloatCompare, Format, Rounding, Sort, Term};
 use std::fmt::Write;
 
@@ -17,19 +17,14 @@ impl Writer<'_> {
         if format != Format::Extended {
             return format!("({} {bits})", to_float(format));
         }
-        let name = self.new_name();
-        let float = sort(Sort::Float(format));
-        // The parts of the number are used more than once, so they have names.
-        let _ = writeln!(
-            self.text,
-            "(define-fun {name} () (_ BitVec 80) {bits})
-(define-fun {name}e () (_ BitVec 15) ((_ extract 78 64) {name}))
-(define-fun {name}i () Bool (= ((_ extract 63 63) {name}) #b1))
-(define-fun {name}z () Bool (= {name}e #b000000000000000))
-(define-fun {name}f () {float} (ite (and (not {name}i) (not {name}z)) (_ NaN 15 64) \
-(fp ((_ extract 79 79) {name}) (ite (and {name}i {name}z) #b000000000000001 {name}e) ((_ extract 62 0) {name}))))"
+        let bits = self.named(Sort::Bits(80), bits);
+        let exponent = self.named(Sort::Bits(15), &format!("((_ extract 78 64) {bits})"));
+        let is_zero = format!("(= {exponent} #b000000000000000)");
+        let first_digit = format!("(= ((_ extract 63 63) {bits}) #b1)");
+        let number = format!(
+            "(fp ((_ extract 79 79) {bits}) (ite (and {first_digit} {is_zero}) #b000000000000001 {exponent}) ((_ extract 62 0) {bits}))"
         );
-        format!("{name}f")
+        format!("(ite (or {first_digit} {is_zero}) {number} (_ NaN 15 64))")
     }
 
     fn format(&self, float: Term) -> Format {
@@ -55,17 +50,12 @@ impl Writer<'_> {
     pub(super) fn to_signed(&mut self, width: u32, rounding: Rounding, a: Term) -> String {
         let format = self.format(a);
         let float = self.used(a);
-        let (name, mode) = (self.new_name(), mode(rounding));
-        let float_sort = sort(Sort::Float(format));
-        let limit = power_of_two(format, width - 1);
-        let _ = writeln!(
-            self.text,
-            "(define-fun {name} () {float_sort} {float})
-(define-fun {name}r () {float_sort} (fp.roundToIntegral {mode} {name}))"
-        );
+        let (limit, mode) = (power_of_two(format, width - 1), mode(rounding));
+        let float = self.named(Sort::Float(format), &float);
+        let whole = self.named(Sort::Float(format), &format!("(fp.roundToIntegral {mode} {float})"));
         format!(
-            "(ite (and (fp.leq (fp.neg {limit}) {name}r) (fp.lt {name}r {limit})) \
-             ((_ fp.to_sbv {width}) {mode} {name}) {})",
+            "(ite (and (fp.leq (fp.neg {limit}) {whole}) (fp.lt {whole} {limit})) \
+             ((_ fp.to_sbv {width}) {mode} {float}) {})",
             bits(width, 1 << (width - 1))
         )
     }

@@ -1,8 +1,8 @@
 //! A query as a text of SMT-LIB 2.6.
 //!
-//! Terms are written without `let`: one that is used more than once, or is nested deep, is a function without arguments (`define-fun`). So that no solver
-//! has to recurse deep, every so many levels there is a constant with an equation in place of a function. Names are given in the order in which terms
-//! are met, so the text depends on nothing but the structure of the query.
+//! A term that is used more than once, or is nested deep, is given a name: a constant with an equation. So no parser has to recurse deep, and a text is as
+//! long as its terms are many. (With `define-fun` Z3 copies the body at each use, and takes twenty times as long to read a deep expression.) Names are
+//! given in the order in which terms are met, so the text depends on nothing but the structure of the query.
 //!
 //! Unknowns are constants of bits, whatever their sort, so that models are bits and nothing else: the solver never says what the bits of a float are.
 
@@ -15,9 +15,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 /// How deep expressions may be nested in the text.
-const DEEPEST_TEXT: u32 = 12;
-/// How deep functions may be built on each other.
-const DEEPEST_FUNCTION: u32 = 200;
+const DEEPEST: u32 = 12;
 
 /// A query as a text: declarations, equations that name parts of it, and one assertion a constraint.
 #[derive(Clone, Debug)]
@@ -85,9 +83,8 @@ const ASSERT: &str = "(assert ";
 /// How a term is written where it is used.
 struct Written {
     text: String,
-    /// How deep the text is nested, and how deep what it stands for is since the last equation.
+    /// How deep the text is nested.
     nesting: u32,
-    depth: u32,
 }
 
 struct Writer<'a> {
@@ -165,21 +162,16 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&mut self, term: Term) {
-        let (mut nesting, mut depth) = (0, 0);
-        for child in self.terms.node(term).children() {
-            if let Some(child) = self.written.get(&child) {
-                (nesting, depth) = (nesting.max(child.nesting + 1), depth.max(child.depth + 1));
-            }
-        }
+        let node = self.terms.node(term);
+        let below = node.children().filter_map(|child| self.written.get(&child));
+        let nesting = below.map(|child| child.nesting + 1).max().unwrap_or(0);
         let text = self.expression(term);
-        let is_leaf = matches!(self.terms.node(term), Node::Constant(..) | Node::Variable(_));
+        let is_leaf = matches!(node, Node::Constant(..)) || !text.starts_with('(');
         let is_shared = self.uses.get(&term).is_some_and(|uses| *uses > 1) && !is_leaf;
-        let written = if depth >= DEEPEST_FUNCTION {
-            Written { text: self.equation(term, &text), nesting: 0, depth: 0 }
-        } else if is_shared || nesting >= DEEPEST_TEXT {
-            Written { text: self.function(term, &text), nesting: 0, depth }
+        let written = if is_shared || nesting >= DEEPEST {
+            Written { text: self.named(self.terms.sort(term), &text), nesting: 0 }
         } else {
-            Written { text, nesting, depth }
+            Written { text, nesting }
         };
         self.written.insert(term, written);
     }
@@ -189,17 +181,10 @@ impl<'a> Writer<'a> {
         format!("t{}", self.names)
     }
 
-    fn function(&mut self, term: Term, text: &str) -> String {
+    /// A name for an expression.
+    fn named(&mut self, of: Sort, text: &str) -> String {
         let name = self.new_name();
-        let sort = sort(self.terms.sort(term));
-        let _ = writeln!(self.text, "(define-fun {name} () {sort} {text})");
-        name
-    }
-
-    fn equation(&mut self, term: Term, text: &str) -> String {
-        let name = self.new_name();
-        let sort = sort(self.terms.sort(term));
-        let _ = writeln!(self.text, "(declare-const {name} {sort})\n(assert (= {name} {text}))");
+        let _ = writeln!(self.text, "(declare-const {name} {})\n(assert (= {name} {text}))", sort(of));
         self.equations += 1;
         name
     }

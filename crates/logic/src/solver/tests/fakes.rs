@@ -68,7 +68,9 @@ fn one_that_crashes() {
 
 #[test]
 fn one_that_crashes_after_its_verdict() {
-    let died = reason("while read line; do [ \"$line\" != '(check-sat)' ] || break; done; echo unsat; kill -SEGV $$");
+    let died = reason(
+        "while read line; do [ \"$line\" != '(check-sat)' ] || break; done; echo unsat; kill -SEGV $$",
+    );
     assert!(matches!(died, Unknown::Died { .. }), "{died}");
 }
 
@@ -97,7 +99,9 @@ fn one_that_wants_too_much_memory() {
 
 #[test]
 fn one_that_talks_nonsense() {
-    for script in ["echo maybe", "echo ')'", "echo '(error \"line 1: no\")'", "printf '\\377\\376 sat'", "yes '('"] {
+    for script in
+        ["echo maybe", "echo ')'", "echo '(error \"line 1: no\")'", "printf '\\377\\376 sat'", "yes '('"]
+    {
         let nonsense = reason(script);
         assert!(matches!(nonsense, Unknown::Nonsense { .. }), "{script}: {nonsense}");
     }
@@ -119,7 +123,10 @@ fn one_that_lies() {
 
 #[test]
 fn one_that_acknowledges_and_knows_not_all_options() {
-    let answer = answer_of("echo success; echo unsupported; echo unsat; echo '(c0 c2)'; cat >/dev/null", Limits::default());
+    let answer = answer_of(
+        "echo success; echo unsupported; echo unsat; echo '(c0 c2)'; cat >/dev/null",
+        Limits::default(),
+    );
     assert_eq!(answer, Answer::Unsat(vec![Name(0), Name(2)]));
 }
 

@@ -93,11 +93,11 @@ fn a_hard_query_is_given_up_at_the_same_point_each_time() {
         terms.and(low, high)
     });
     let all = query(&[is_product, proper[0], proper[1]], Wanted::Verdict);
-    let limits = Limits { units: 3_000_000, ..Limits::default() };
+    let limits = Limits { units: 300_000, ..Limits::default() };
     let mut first = None;
     for _ in 0..2 {
         let mut solver = Choice::InProcess.open(limits);
-        assert_eq!(solver.check(&terms, &all), Answer::Unknown(Unknown::ResourceLimit(3_000_000)));
+        assert_eq!(solver.check(&terms, &all), Answer::Unknown(Unknown::ResourceLimit(300_000)));
         assert_eq!(*first.get_or_insert(solver.statistics().units), solver.statistics().units);
     }
 }
@@ -142,7 +142,10 @@ fn memory_that_runs_out_is_told_and_the_next_query_is_answered() {
     let reached = terms.equal(quotient, odd);
     let limits = Limits { memory: 64, ..Limits::default() };
     let mut solver = Choice::InProcess.open(limits);
-    assert_eq!(solver.check(&terms, &query(&[reached], Wanted::Verdict)), Answer::Unknown(Unknown::Memory(64)));
+    assert_eq!(
+        solver.check(&terms, &query(&[reached], Wanted::Verdict)),
+        Answer::Unknown(Unknown::Memory(64))
+    );
     let [small, square, ..] = squares(&mut terms);
     let answer = z3().check(&terms, &query(&[small, square], Wanted::Verdict));
     assert!(matches!(answer, Answer::Sat(_)), "{answer:?}");

@@ -43,7 +43,22 @@ fn values_are_read_in_all_their_forms() {
 /// Parts of answers in any order, with bytes changed.
 fn garbled(random: &mut Random) -> Vec<u8> {
     const PARTS: [&str; 16] = [
-        "(", ")", "sat\n", "unsat\n", " ", "v0", "#xff", "#b1", "(_ bv5 32)", "|", "\"", ";", "c0 ", "\n", "(error \"", "\u{e9}",
+        "(",
+        ")",
+        "sat\n",
+        "unsat\n",
+        " ",
+        "v0",
+        "#xff",
+        "#b1",
+        "(_ bv5 32)",
+        "|",
+        "\"",
+        ";",
+        "c0 ",
+        "\n",
+        "(error \"",
+        "\u{e9}",
     ];
     let mut bytes = Vec::new();
     for _ in 0..random.below(40) {

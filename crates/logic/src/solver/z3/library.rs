@@ -203,9 +203,7 @@ impl Context {
             match (self.z3().Z3_get_error_code)(self.context) {
                 OK => Ok(result),
                 OUT_OF_MEMORY => Err(Failure::OutOfMemory),
-                code => {
-                    Err(Failure::Other(copied((self.z3().Z3_get_error_msg)(self.context, code))))
-                }
+                code => Err(Failure::Other(copied((self.z3().Z3_get_error_msg)(self.context, code)))),
             }
         }
     }

@@ -99,8 +99,10 @@ fn attempt(library: &Z3Library, script: &Script, wanted: Wanted, limits: Limits)
     let verdict = match (found, wanted) {
         (Found::Sat, _) => {
             let names = (0..script.variables().len()).map(Script::variable_name);
-            let constants: Result<Vec<_>, Failure> =
-                names.zip(script.widths()).map(|(name, width)| context.bits_constant(&name, *width)).collect();
+            let constants: Result<Vec<_>, Failure> = names
+                .zip(script.widths())
+                .map(|(name, width)| context.bits_constant(&name, *width))
+                .collect();
             let values = solver.values(&constants?)?;
             let values: Option<Vec<u128>> = values.iter().map(|value| value.parse().ok()).collect();
             Verdict::Sat(values.ok_or_else(|| Failure::Other("Z3 gave no number as a value".to_owned()))?)
