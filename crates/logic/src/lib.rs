@@ -3,6 +3,9 @@
 //! It is the third reader of the one semantics: the machine executes ops, dependences read off what they used, and here each has its formula.
 //! Whatever is claimed by a formula can be checked by its value: a term evaluated on concrete inputs is what the machine computes, bit for bit.
 
+pub mod core;
+pub mod format;
+pub mod property;
 pub mod solver;
 pub mod term;
 
