@@ -3,10 +3,15 @@
 //! It is the third reader of the one semantics: the machine executes ops, dependences read off what they used, and here each has its formula.
 //! Whatever is claimed by a formula can be checked by its value: a term evaluated on concrete inputs is what the machine computes, bit for bit.
 
+pub mod concolic;
 pub mod core;
 pub mod format;
 pub mod property;
+#[cfg(test)]
+mod random;
 pub mod solver;
+pub mod state;
 pub mod term;
+pub mod transfer;
 
 pub use term::{Assignment, Evaluation, Node, Sort, Term, Terms, Variable};

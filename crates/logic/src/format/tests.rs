@@ -1,30 +1,13 @@
 //! The C library's own printing is the oracle.
 
 use super::*;
+use crate::random::{Random, rounds};
 use crate::term::{Assignment, Evaluation, Format as FloatFormat, Sort, Terms};
 use std::ffi::CString;
 
-/// Numbers without a pattern, the same every time.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-
     /// Flags, width, precision.
-    fn options(&mut self, most_precision: u64) -> String {
+    fn options(&mut self, most_precision: usize) -> String {
         let mut text = String::new();
         for flag in "-+ #0'".chars() {
             if self.below(4) == 0 {
@@ -44,15 +27,15 @@ impl Random {
 
     fn integer(&mut self) -> u64 {
         match self.below(4) {
-            0 => self.below(20),
-            1 => self.next() >> self.below(64),
+            0 => self.below(20) as u64,
+            1 => self.any() >> self.below(64),
             2 => (self.below(200) as i64 - 100) as u64,
             _ => self.pick(&[0, u64::MAX, 1 << 31, 1 << 63, 0x7fff_ffff, 0xffff_ffff, 255, 128]),
         }
     }
 
     /// Round numbers, ties, and any.
-    fn float(&mut self, format: FloatFormat) -> FloatValue {
+    fn printed_float(&mut self, format: FloatFormat) -> FloatValue {
         let place = match self.below(6) {
             0 => {
                 let number = (self.below(100_000) as f64) / self.pick(&[1.0, 2.0, 8.0, 10.0, 100.0, 1000.0]);
@@ -60,11 +43,11 @@ impl Random {
             }
             1 => return converted(format, 10f64.powi(self.below(40) as i32 - 20)),
             2 => self.pick(&[0, 1, FloatValue::infinity(format), FloatValue::infinity(format) - 1]),
-            3 => FloatValue::infinity(format) + 1 + u128::from(self.below(1000)),
+            3 => FloatValue::infinity(format) + 1 + self.below(1000) as u128,
             // Moderate exponents.
-            4 => return converted(format, f64::from_bits(0x3ff0_0000_0000_0000 + (self.next() >> 5))),
+            4 => return converted(format, f64::from_bits(0x3ff0_0000_0000_0000 + (self.any() >> 5))),
             _ => {
-                let any = u128::from(self.next()) << 64 | u128::from(self.next());
+                let any = u128::from(self.any()) << 64 | u128::from(self.any());
                 any % FloatValue::infinity(format)
             }
         };
@@ -117,10 +100,6 @@ fn conversion(format: &str) -> Conversion {
     }
 }
 
-fn rounds(normal: usize, long: usize) -> usize {
-    if std::env::var_os("WHYDUNIT_LONG").is_some() { long } else { normal }
-}
-
 /// Whether the term of what is wanted is true of an argument.
 fn holds(wanted: &Wanted, sort: Sort, bits: u128) -> bool {
     let mut terms = Terms::new();
@@ -134,7 +113,7 @@ fn holds(wanted: &Wanted, sort: Sort, bits: u128) -> bool {
 
 #[test]
 fn integers_satisfy_what_they_print_and_others_do_not() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..rounds(60_000, 5_000_000) {
         let length = random.pick(&["", "hh", "h", "l", "ll", "j", "z", "t"]);
         let letter = random.pick(&["d", "i", "u", "x", "X", "o", "p", "c"]);
@@ -171,14 +150,14 @@ fn is_defect(conversion: &Conversion, text: &[u8]) -> bool {
 
 /// Both ends of the set print so, and what is beyond them does not.
 fn check_floats(seed: u64, count: usize, format: FloatFormat) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let length = if format == FloatFormat::Extended { "L" } else { "" };
     for _ in 0..count {
         let letter = random.pick(&["f", "F", "e", "E", "g", "G", "a", "A"]);
         let most_precision = if random.below(10) == 0 { 60 } else { 20 };
         let text_format = format!("%{}{length}{letter}", random.options(most_precision));
         let conversion = conversion(&text_format);
-        let value = random.float(format);
+        let value = random.printed_float(format);
         let prints = |value: FloatValue| {
             let value = Value::Float(value);
             let text = c_prints(&text_format, &value);
@@ -198,9 +177,9 @@ fn check_floats(seed: u64, count: usize, format: FloatFormat) {
             FloatSet::Between(least, most) => {
                 assert!(prints(*least) == text && prints(*most) == text, "{told}: {set:x?}");
                 let at = |place| FloatValue::at_place(format, value.is_negative(), place);
-                vec![at(most.place() + 1), at(least.place().saturating_sub(1)), random.float(format)]
+                vec![at(most.place() + 1), at(least.place().saturating_sub(1)), random.printed_float(format)]
             }
-            FloatSet::Nan { .. } => vec![random.float(format)],
+            FloatSet::Nan { .. } => vec![random.printed_float(format)],
         };
         for other in others.into_iter().chain([FloatValue { format, bits: value.bits ^ format.sign() }]) {
             let is_same = prints(other) == text;
@@ -222,7 +201,7 @@ fn long_doubles_satisfy_what_they_print_and_their_neighbours_do_not() {
 
 #[test]
 fn texts_satisfy_what_they_print_and_others_do_not() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let text =
         |random: &mut Random| -> Vec<u8> { (0..random.below(6)).map(|_| random.pick(b" ab")).collect() };
     for _ in 0..rounds(20_000, 1_000_000) {
@@ -332,7 +311,7 @@ fn formats_that_are_none_are_told() {
     assert_eq!(error("%1$d"), FormatError::Positional);
     assert_eq!(error("%99999999999d"), FormatError::TooLarge);
     // Any bytes are a format or none.
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for _ in 0..100_000 {
         let bytes: Vec<u8> =
             (0..random.below(12)).map(|_| random.pick(b"%%%d.s*5lhLfgx$-+ #0a\xff")).collect();

@@ -209,7 +209,7 @@ impl<L: FnMut(&mut Terms, &str) -> Option<(Term, Type)>> Builder<'_, L> {
                 };
             }
             (Sort::Bits(width), Sort::Float(format)) if width <= 64 => {
-                term = self.to_float(term, is_signed, format);
+                term = self.as_float(term, is_signed, format);
             }
             (Sort::Float(_), Sort::Float(format)) => term = self.terms.float_convert(format, NEAREST, term),
             (Sort::Float(_), Sort::Bits(wanted)) if wanted <= 64 => {
@@ -226,7 +226,7 @@ impl<L: FnMut(&mut Terms, &str) -> Option<(Term, Type)>> Builder<'_, L> {
     }
 
     /// Of at most 64 bits.
-    fn to_float(&mut self, term: Term, is_signed: bool, format: Format) -> Term {
+    fn as_float(&mut self, term: Term, is_signed: bool, format: Format) -> Term {
         if is_signed {
             return self.terms.float_from_signed(format, NEAREST, term);
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::format::Format as PrintFormat;
+use crate::random::Random;
 use crate::term::{Assignment, Evaluation};
 use program::expressions::Expression;
 use program::expressions::tree::{self, Basic, BinaryOperator, Node, NodeKind, Number};
@@ -67,23 +68,9 @@ fn a_printed_area_is_between_two_doubles() {
     assert_eq!(truths(make, &values), [true, true, false, false, true, false]);
 }
 
-/// Numbers without a pattern, the same every time.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[(self.next() % from.len() as u64) as usize]
-    }
-
     fn expression(&mut self, depth: u32) -> String {
-        if depth == 0 || self.next().is_multiple_of(4) {
+        if depth == 0 || self.one_in(4) {
             return self
                 .pick(&[
                     "c",
@@ -106,7 +93,7 @@ impl Random {
         }
         let mut part = || self.expression(depth - 1);
         let (a, b, c) = (part(), part(), part());
-        match self.next() % 10 {
+        match self.below(10) {
             0 => format!("{}({a})", self.pick(&["-", "!", "~", "+"])),
             1 => format!("(({a}) && ({b}))"),
             2 => format!("(({a}) || ({b}))"),
@@ -194,14 +181,14 @@ fn value(node: &Node, values: &[(Number, u128)]) -> Result<(Number, Basic), bool
 
 #[test]
 fn terms_of_expressions_agree_with_their_values() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let (mut compared, mut without) = (0, 0);
     for _ in 0..30_000 {
         let text = random.expression(3);
         let Ok(expression) = Expression::parse(&text) else { panic!("{text}") };
         let values = VARIABLES.map(|(_, of)| {
-            let small = random.next().is_multiple_of(2);
-            let bits = if small { random.next() % 50 } else { random.next() };
+            let small = random.one_in(2);
+            let bits = if small { random.any() % 50 } else { random.any() };
             match of {
                 Basic::Float => {
                     let value = (bits as i32 as f32) / 8.0;

@@ -18,11 +18,14 @@ mod sort;
 mod table;
 mod walk;
 
+pub use build::Equivalence;
 pub use evaluate::{Assignment, Evaluation};
 pub use node::{BitsBinary, BitsCompare, BitsUnary, FloatArithmetic, FloatCompare, Node};
 pub use sort::{Format, Rounding, Sort};
 pub use walk::Substitution;
 
+use build::Kind;
+use rustc_hash::FxHashSet;
 use table::Table;
 
 /// An expression: the number of a node in its [`Terms`].
@@ -54,6 +57,9 @@ pub struct Terms {
     sorts: Vec<Sort>,
     table: Table,
     variables: Vec<Sort>,
+    equivalences: Vec<Equivalence>,
+    /// The kinds of them that there are.
+    proofs: FxHashSet<Kind>,
 }
 
 impl Default for Terms {
@@ -64,7 +70,14 @@ impl Default for Terms {
 
 impl Terms {
     pub fn new() -> Terms {
-        Terms { nodes: Vec::new(), sorts: Vec::new(), table: Table::default(), variables: Vec::new() }
+        Terms {
+            nodes: Vec::new(),
+            sorts: Vec::new(),
+            table: Table::default(),
+            variables: Vec::new(),
+            equivalences: Vec::new(),
+            proofs: FxHashSet::default(),
+        }
     }
 
     /// How many terms there are, those that nobody needs any more included.

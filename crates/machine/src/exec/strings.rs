@@ -241,7 +241,7 @@ fn compare(core: &mut Core, size: Size, a: u64, b: u64) -> bool {
 fn read<O: Observer>(core: &mut Core, size: Size, at: u64, observer: &mut O) -> Result<u64, FaultKind> {
     let value = load_unwatched(core, size, at)?;
     if O::WATCHES && O::EACH_ELEMENT {
-        observer.load(at, size.bytes());
+        observer.load_from(&core.memory, at, size.bytes());
     }
     Ok(value)
 }

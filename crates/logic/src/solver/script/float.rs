@@ -47,7 +47,7 @@ impl Writer<'_> {
     }
 
     /// What does not fit is the lowest integer, which SMT-LIB leaves open.
-    pub(super) fn to_signed(&mut self, width: u32, rounding: Rounding, a: Term) -> String {
+    pub(super) fn signed_integer(&mut self, width: u32, rounding: Rounding, a: Term) -> String {
         let format = self.format(a);
         let float = self.used(a);
         let (limit, mode) = (power_of_two(format, width - 1), mode(rounding));

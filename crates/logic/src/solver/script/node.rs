@@ -55,7 +55,7 @@ impl Writer<'_> {
             Node::FloatConvert(to, rounding, a) | Node::FloatFromSigned(to, rounding, a) => {
                 self.call(&rounded(&to_float(to), rounding), &[a])
             }
-            Node::FloatToSigned(width, rounding, a) => self.to_signed(width.into(), rounding, a),
+            Node::FloatToSigned(width, rounding, a) => self.signed_integer(width.into(), rounding, a),
         }
     }
 

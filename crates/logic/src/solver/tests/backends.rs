@@ -2,6 +2,7 @@
 
 use super::generate::Pool;
 use super::*;
+use crate::random::rounds;
 use crate::term::{FloatArithmetic, Format, Node};
 use std::process::Command;
 

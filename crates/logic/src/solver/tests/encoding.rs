@@ -2,6 +2,7 @@
 
 use super::generate::Pool;
 use super::*;
+use crate::random::{Random, rounds};
 use crate::term::{Format, Node};
 
 const WIDTHS: [u8; 8] = [1, 8, 16, 32, 33, 64, 80, 128];
@@ -82,6 +83,33 @@ fn agrees(seed: u64) {
     // And what was claimed to be the values is a model.
     constraints.pop();
     assert!(constraints.iter().all(|constraint| evaluation.holds(&pool.terms, *constraint)), "seed {seed}");
+}
+
+/// Solvers take long for remainders, so there are few, of numbers that are not far apart.
+#[test]
+fn remainders_are_those_of_evaluation() {
+    let mut random = Random::new(1);
+    for _ in 0..rounds(12, 300) {
+        let mut terms = Terms::new();
+        let mut constraints = Vec::new();
+        let [a, b] = [(); 2].map(|()| {
+            let value = (random.below(2000) as f32 - 1000.0) / random.pick(&[1.0, 4.0, 10.0]);
+            let bits = terms.unknown(Sort::Bits(32));
+            let value = terms.bits(32, value.to_bits().into());
+            constraints.push(terms.equal(bits, value));
+            (terms.float_from_bits(Format::Single, bits), terms.float_from_bits(Format::Single, value))
+        });
+        let (remainder, value) = (terms.float_remainder(a.0, b.0), terms.float_remainder(a.1, b.1));
+        assert!(terms.is_constant(value));
+        constraints.push(terms.differs(remainder, value));
+        let answer = z3().check(&terms, &query(&constraints, Wanted::Verdict));
+        assert!(
+            matches!(answer, Answer::Unsat(_)),
+            "{} is not {}: {answer:?}",
+            terms.print(remainder),
+            terms.print(value)
+        );
+    }
 }
 
 #[test]

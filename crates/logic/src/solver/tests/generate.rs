@@ -1,45 +1,28 @@
 //! Random terms and queries.
 
+use crate::random::Random;
 use crate::term::*;
 
-/// Numbers without a pattern, the same every time.
-pub struct Random(pub u64);
-
 impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
     /// Small numbers, corners and any.
     pub fn number(&mut self) -> u128 {
         match self.below(5) {
-            0 => u128::from(self.next() % 9),
+            0 => u128::from(self.any() % 9),
             1 => self.pick(&[0, u128::MAX, 1 << 63, 0x7fff_ffff, 0x8000_0000, 0xff, 0xffff, 1 << 127]),
             2 => 1 << self.below(128),
-            _ => u128::from(self.next()) << 64 | u128::from(self.next()),
+            _ => u128::from(self.any()) << 64 | u128::from(self.any()),
         }
     }
 
     /// Floats of moderate size, corners, and any bits.
     pub fn float(&mut self, format: Format) -> u128 {
-        let small = self.next() as i64 % 1000;
+        let small = self.any() as i64 % 1000;
         let all_ones = (1u128 << format.exponent_bits()) - 1;
         let place = format.bits() - 1 - format.exponent_bits();
         match (self.below(4), format) {
             (0, Format::Single) => (small as f32 / 8.0).to_bits().into(),
             (0, Format::Double) => (small as f64 / 8.0).to_bits().into(),
-            (0, Format::Extended) => 0x3fff_8000_0000_0000_0000 + (u128::from(self.next()) >> 1),
+            (0, Format::Extended) => 0x3fff_8000_0000_0000_0000 + (u128::from(self.any()) >> 1),
             (1, Format::Extended) => self.number() | 1 << 63,
             (2, Format::Extended) => all_ones << place | 1 << 63,
             (2, _) => self.pick(&[0, format.sign(), all_ones << place, all_ones << place | 1]),
@@ -161,7 +144,7 @@ pub struct Pool {
 impl Pool {
     /// Two unknowns and a constant of each sort.
     pub fn new(seed: u64, sorts: &[Sort]) -> Pool {
-        let mut pool = Pool { terms: Terms::new(), random: Random(seed), all: Vec::new() };
+        let mut pool = Pool { terms: Terms::new(), random: Random::new(seed), all: Vec::new() };
         for sort in sorts.iter().copied().chain([Sort::Bool]) {
             for _ in 0..2 {
                 pool.all.push(pool.terms.unknown(sort));

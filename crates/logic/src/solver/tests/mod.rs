@@ -13,11 +13,6 @@ fn z3() -> Solver {
     Choice::InProcess.open(Limits::default())
 }
 
-/// So much for the normal run of tests, or for the long one.
-fn rounds(normal: usize, long: usize) -> usize {
-    if std::env::var_os("WHYDUNIT_LONG").is_some() { long } else { normal }
-}
-
 fn query(constraints: &[Term], wanted: Wanted) -> Query {
     let mut query = Query::new(wanted);
     for (number, term) in (0..).zip(constraints) {

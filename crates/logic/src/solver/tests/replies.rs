@@ -1,6 +1,6 @@
 //! Any bytes are an answer or none, and never a panic.
 
-use super::generate::Random;
+use crate::random::{Random, rounds};
 use crate::solver::child::reply::{self, Expression, Reader};
 
 fn read(bytes: &[u8]) -> Vec<Expression> {
@@ -64,7 +64,7 @@ fn garbled(random: &mut Random) -> Vec<u8> {
     for _ in 0..random.below(40) {
         bytes.extend_from_slice(random.pick(&PARTS).as_bytes());
         if random.below(10) == 0 {
-            bytes.push(random.next() as u8);
+            bytes.push(random.any() as u8);
         }
     }
     bytes
@@ -72,9 +72,9 @@ fn garbled(random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn any_bytes_are_an_answer_or_none() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut understood = 0;
-    for _ in 0..super::rounds(100_000, 10_000_000) {
+    for _ in 0..rounds(100_000, 10_000_000) {
         let bytes = garbled(&mut random);
         for expression in read(&bytes) {
             let (values, core) = (reply::values(&expression, &[8, 1]), reply::core(&expression, 2));

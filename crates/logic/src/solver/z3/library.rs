@@ -313,10 +313,8 @@ impl<'a> ContextSolver<'a> {
     pub fn assert(&mut self, constraint: Expression<'_>) -> Result<(), Failure> {
         let context = self.context;
         // SAFETY: both are of the context.
-        let done = unsafe {
-            (context.z3().Z3_solver_assert)(context.context, self.solver, constraint.object);
-        };
-        context.checked(done)
+        unsafe { (context.z3().Z3_solver_assert)(context.context, self.solver, constraint.object) };
+        context.checked(())
     }
 
     /// An assertion that a core may name by this number.
@@ -325,11 +323,11 @@ impl<'a> ContextSolver<'a> {
         let label = context.label(number)?;
         self.labels.push((context.id(label), number));
         // SAFETY: all are of the context.
-        let done = unsafe {
+        unsafe {
             let track = context.z3().Z3_solver_assert_and_track;
             track(context.context, self.solver, constraint.object, label.object);
-        };
-        context.checked(done)
+        }
+        context.checked(())
     }
 
     pub fn check(&mut self) -> Result<Found, Failure> {

@@ -108,7 +108,11 @@ fn attempt(library: &Z3Library, script: &Script, wanted: Wanted, limits: Limits)
             Verdict::Sat(values.ok_or_else(|| Failure::Other("Z3 gave no number as a value".to_owned()))?)
         }
         (Found::Unsat, Wanted::Verdict) => Verdict::Unsat((0..script.len()).collect()),
-        (Found::Unsat, Wanted::Core) => Verdict::Unsat(solver.core()?),
+        (Found::Unsat, Wanted::Core) => Verdict::Unsat(match solver.core()? {
+            // Equations alone contradict nothing, so a core without constraints is one that was lost.
+            core if core.is_empty() => (0..script.len()).collect(),
+            core => core,
+        }),
         (Found::Unknown, _) => Verdict::Unknown(why(solver.reason_unknown(), limits)),
     };
     Ok(Solved { verdict, units })

@@ -44,7 +44,7 @@ impl Terms {
     }
 
     /// A term as a multiple of another.
-    fn multiple(&self, term: Term) -> (Term, u128) {
+    pub(super) fn multiple(&self, term: Term) -> (Term, u128) {
         match self.node(term) {
             Node::BitsBinary(BitsBinary::Mul, a, b) => match self.constant(b) {
                 Some(factor) => (a, factor),
@@ -118,7 +118,10 @@ impl Terms {
             // (x - y) + y
             (Node::BitsBinary(BitsBinary::Sub, x, y), _) if y == b => Some(x),
             (_, Node::BitsBinary(BitsBinary::Sub, x, y)) if y == a => Some(x),
-            _ => None,
+            _ => self
+                .remainder_by_sum(a, b)
+                .or_else(|| self.remainder_by_sum(b, a))
+                .or_else(|| self.signed_quotient(Node::BitsBinary(BitsBinary::Add, a, b))),
         }
     }
 
@@ -147,7 +150,11 @@ impl Terms {
             (Node::BitsBinary(BitsBinary::Add, x, y), _) if y == b => Some(x),
             // x - (x - y)
             (_, Node::BitsBinary(BitsBinary::Sub, x, y)) if x == a => Some(y),
-            _ => None,
+            _ => self
+                .remainder(a, b)
+                .or_else(|| self.signed_remainder_by_power(a, b))
+                .or_else(|| self.signed_remainder_by_mask(a, b))
+                .or_else(|| self.signed_quotient(Node::BitsBinary(BitsBinary::Sub, a, b))),
         }
     }
 

@@ -144,9 +144,9 @@ impl Terms {
         matches!(self.sort(float), Sort::Float(format) if format.sign() == mask)
     }
 
-    pub(super) fn simplify_shift(&mut self, function: BitsBinary, a: Term, count: Term) -> Option<Term> {
+    pub(super) fn simplify_shift(&mut self, function: BitsBinary, a: Term, by: Term) -> Option<Term> {
         let width = self.width(a);
-        let count = self.constant(count)?;
+        let count = self.constant(by)?;
         if count == 0 {
             return Some(a);
         }
@@ -183,7 +183,8 @@ impl Terms {
                 let narrow = self.shifted(BitsBinary::ShiftRight, x, count);
                 Some(self.zero_extend(width, narrow))
             }
-            _ => None,
+            _ if is_signed => self.signed_quotient_by_power(a, count),
+            _ => self.unsigned_quotient(Node::BitsBinary(function, a, by)),
         }
     }
 

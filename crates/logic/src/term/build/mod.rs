@@ -6,10 +6,14 @@ mod arithmetic;
 mod bitwise;
 mod boolean;
 mod compare;
+mod division;
 mod float;
 mod shape;
 #[cfg(test)]
 mod tests;
+
+pub use division::Equivalence;
+pub(super) use division::Kind;
 
 use super::{BitsBinary, BitsUnary, Node, Sort, Term, Terms};
 

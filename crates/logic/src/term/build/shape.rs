@@ -85,7 +85,7 @@ impl Terms {
                 let inside = self.extract(high, low, x);
                 Some(self.sign_extend(width, inside))
             }
-            Node::BitsBinary(BitsBinary::ShiftRight, x, count) => {
+            Node::BitsBinary(BitsBinary::ShiftRight | BitsBinary::ShiftRightSigned, x, count) => {
                 let count = self.constant(count)? as u32;
                 (high + count < self.width(x)).then(|| self.extract(high + count, low + count, x))
             }
@@ -98,6 +98,9 @@ impl Terms {
             }
             Node::BitsBinary(function @ (BitsBinary::And | BitsBinary::Or | BitsBinary::Xor), a, b) => {
                 self.extract_of_function(function, high, low, a, b)
+            }
+            Node::BitsBinary(BitsBinary::Mul, ..) if high + 1 == self.width(of) => {
+                self.unsigned_quotient(Node::Extract { high: high as u8, low: low as u8, of })
             }
             // The low bits of these depend on nothing but low bits.
             Node::BitsBinary(function @ (BitsBinary::Add | BitsBinary::Sub | BitsBinary::Mul), a, b)

@@ -316,6 +316,91 @@ fn a_comparison_of_extended_values_is_one_of_the_values() {
     assert_eq!(terms.print(at_least), "(v1 <=u v0)");
 }
 
+/// Multiplications and shifts as compilers make them, and with factors that they do not use: whatever is taken for a division has the values of the form.
+#[test]
+fn forms_of_divisions_have_the_values_of_divisions() {
+    let mut random = Random(7);
+    let mut found = [0; 5];
+    for round in 0..6000 {
+        let kind = random.below(found.len());
+        let bits = random.pick(&[8, 16]);
+        let divisor = 2 + random.below(if round % 2 == 0 { 12 } else { 100 }) as u128;
+        let shift = bits + random.below(bits as usize) as u32;
+        let exact = (1u128 << shift) / divisor + 1;
+        let factor = match random.below(4) {
+            0 => random.number() & ((1 << (2 * bits)) - 1),
+            _ => exact,
+        };
+        let mut terms = Terms::new();
+        let variable = terms.variable(Sort::Bits(bits as u8));
+        let x = terms.of_variable(variable);
+        let form = division_form(&mut terms, kind, x, factor, shift);
+        let becomes_division = terms.cone([form]).into_iter().any(|term| {
+            matches!(
+                terms.node(term),
+                Node::BitsBinary(BitsBinary::UnsignedDivide | BitsBinary::SignedDivide, ..)
+            )
+        });
+        if !becomes_division {
+            continue;
+        }
+        found[kind] += 1;
+        let equivalence = *terms.equivalences().first().expect("the form is kept");
+        for value in
+            (0..1u128 << bits).step_by(if bits == 8 { 1 } else { 97 }).chain([0x7fff, 0x8000, 0xffff])
+        {
+            let mut assignment = Assignment::default();
+            assignment.set(variable, value);
+            let mut evaluation = Evaluation::new(assignment);
+            let values = [equivalence.form, equivalence.division].map(|term| evaluation.value(&terms, term));
+            assert_eq!(values[0], values[1], "{} of {value}", terms.print(equivalence.form));
+        }
+    }
+    assert!(found.iter().all(|count| *count > 20), "{found:?}");
+}
+
+fn division_form(terms: &mut Terms, kind: usize, x: Term, factor: u128, shift: u32) -> Term {
+    let bits = terms.width(x);
+    let wide = if kind >= 2 { terms.sign_extend(2 * bits, x) } else { terms.zero_extend(2 * bits, x) };
+    // Of a factor with one bit too many, that bit is added apart.
+    let in_product = if kind == 1 || kind == 4 { factor.wrapping_sub(1 << bits) } else { factor };
+    let factor = terms.bits(2 * bits, in_product);
+    let product = terms.mul(wide, factor);
+    let (rest, upper) = (shift - bits, terms.extract(2 * bits - 1, bits, product));
+    let count = terms.bits(bits, rest.into());
+    let sign = terms.bits(bits, u128::from(bits) - 1);
+    match kind {
+        0 => {
+            let count = terms.bits(2 * bits, shift.into());
+            terms.shift_right(product, count)
+        }
+        1 => {
+            let (one, difference) = (terms.bits(bits, 1), terms.sub(x, upper));
+            let half = terms.shift_right(difference, one);
+            let sum = terms.add(half, upper);
+            let count = terms.sub(count, one);
+            terms.shift_right(sum, count)
+        }
+        2 => {
+            let (shifted, sign) = (terms.shift_right_signed(upper, count), terms.shift_right_signed(x, sign));
+            terms.sub(shifted, sign)
+        }
+        3 => {
+            let count = terms.bits(2 * bits, shift.into());
+            let shifted = terms.shift_right_signed(product, count);
+            let (low, zero) = (terms.extract(bits - 1, 0, shifted), terms.bits(2 * bits, 0));
+            let negative = terms.signed_less(product, zero);
+            let one = terms.truth_to_bits(negative, bits);
+            terms.add(low, one)
+        }
+        _ => {
+            let sum = terms.add(upper, x);
+            let (shifted, sign) = (terms.shift_right_signed(sum, count), terms.shift_right_signed(x, sign));
+            terms.sub(shifted, sign)
+        }
+    }
+}
+
 #[test]
 fn no_depth_is_too_deep() {
     let mut terms = Terms::new();

@@ -1,13 +1,10 @@
 //! The rules are held against the executor: whatever is put in place of undefined bits, a bit that a rule calls defined does not change.
 
-mod ops;
-
 use super::registers::Registers;
-use crate::exec::{Context, Flow, execute_instruction};
-use crate::{Cpu, Machine, Memory, Time, Unwatched};
+use crate::testing::{self, GENERAL, Random, flag_op, integer_op, string_op, vector_op, x87_op};
+use crate::{Cpu, Machine, Memory};
 use lift::x87::{C0, C2, C3, IN_USE, SIGN_AND_EXPONENT};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size, Unary, Value, VectorOp};
-use ops::{GENERAL, Random, flag_op, integer_op, string_op, vector_op, x87_op};
 
 /// The slots that are compared: all but the record of the flags, which says the same in several ways, and what is sticky.
 fn compared() -> Vec<Reg> {
@@ -30,10 +27,8 @@ impl Bench {
             if let Some(masks) = &mut masks {
                 masks.apply(op, &self.machine.cpu);
             }
-            let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
-            match execute_instruction(&mut self.machine, std::slice::from_ref(op), &mut cx) {
-                Ok(Flow::Next) => {}
-                _ => return None,
+            if !testing::execute(&mut self.machine, op) {
+                return None;
             }
         }
         Some(self.machine.cpu.clone())

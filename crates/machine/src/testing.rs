@@ -1,11 +1,19 @@
-//! Random ops, values and undefined bits.
+//! For tests of whoever reads ops: random ops, values and undefined bits, and the executor to hold a reader against.
 
+use crate::exec::{Context, Flow, execute_instruction};
+use crate::{Machine, Time, Unwatched};
 use lift::vector::{VectorOperand, VectorResult};
 use lift::x87::{X87Operand, X87Result};
 use lift::{
     Address, Binary, Condition, FlagKind, Op, Reg, Size, StringResult, Ternary, Turn, Unary, Value, VectorOp,
     X87Op,
 };
+
+/// Executes one op, as if it were an instruction. Whether it could be executed and control goes on after it.
+pub fn execute(machine: &mut Machine, op: &Op) -> bool {
+    let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
+    execute_instruction(machine, std::slice::from_ref(op), &mut cx) == Ok(Flow::Next)
+}
 
 /// Numbers without a pattern, the same every time.
 pub struct Random(pub u64);
