@@ -4,7 +4,13 @@
 //! Whatever is claimed by a formula can be checked by its value: a term evaluated on concrete inputs is what the machine computes, bit for bit.
 
 pub mod concolic;
+pub mod core;
+pub mod format;
 pub mod formula;
+pub mod property;
+#[cfg(test)]
+mod random;
+pub mod solver;
 pub mod state;
 pub mod term;
 pub mod text;

@@ -12,18 +12,20 @@ mod definitions;
 mod fallback;
 mod observe;
 mod options;
+mod replay;
 
+pub use self::replay::Unknown;
 pub use definitions::{Definition, Definitions};
 pub use fallback::{Fallback, Fallbacks};
 pub use options::{Addresses, Inputs, Naming, Options};
 
 use crate::state::{Memory, Registers};
 use crate::term::{Evaluation, Sort, Term, Terms, Variable};
+use ::replay::Cell;
 use access::Pending;
 use lift::Reg;
 use linux::{Exit, Process};
 use machine::Time;
-use replay::Cell;
 
 /// Something that was made unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,9 +22,7 @@ impl Observer for Concolic {
         if self.options.is_given(address) {
             self.definitions.pass_over();
         }
-        if self.terms.len() > self.options.most_terms {
-            self.stopped = true;
-        }
+        self.is_full();
     }
 
     fn op(&mut self, op: &Op, cpu: &Cpu) {
@@ -104,6 +102,12 @@ impl Concolic {
                 [Reg::RCX, Reg::R11].into_iter().for_each(|reg| self.registers.forget(reg));
             }
         }
+    }
+
+    /// Stops when there are too many terms. Whether that is so.
+    fn is_full(&mut self) -> bool {
+        self.stopped |= self.terms.len() > self.options.most_terms;
+        self.stopped
     }
 
     /// An instant whose results are concrete, whatever they depend on.
@@ -238,6 +242,9 @@ impl Concolic {
     /// Each byte of an input is an unknown of its own.
     fn read_input(&mut self, from: Place, to: u64, length: u64, process: &Process) {
         for n in 0..length {
+            if self.is_full() {
+                return;
+            }
             let (address, mut byte) = (to.wrapping_add(n), [0]);
             process.machine.memory.peek(address, &mut byte);
             let cell = Cell::Kernel { place: from.plus(n), length: 1 };
