@@ -167,8 +167,8 @@ impl Concolic {
                     self.memory.store(&self.terms, copied.address, saved);
                 }
             } else if self.memory.any(copied.address, copied.length.into()) {
-                // What is not copied of the register is not known here.
-                let whole = (low == 0 && copied.length == 8)
+                // What is concrete, in memory or of a register that is not copied as a whole, is not known here.
+                let whole = (low == 0 && copied.length == 8 && self.memory.all(copied.address, 8))
                     .then(|| self.memory.load(&mut self.terms, copied.address, &[0; 8]))
                     .flatten();
                 match whole {
@@ -220,6 +220,10 @@ impl Follower for Concolic {
 impl Concolic {
     /// Whether something unknown went into the call, in its arguments or in memory that the kernel read.
     fn count_call(&mut self, call: &SystemCall, process: &Process) {
+        // What it reads are the registers that a handler interrupted, which come back by themselves.
+        if syscall_name(call.number) == Some("rt_sigreturn") {
+            return;
+        }
         let served = call.number == SERVED;
         let looked_at = if served { 2 } else { arguments(call.number).len() };
         let in_registers = ARGUMENTS.iter().take(looked_at).any(|reg| self.registers.get(*reg).is_some());
