@@ -67,6 +67,11 @@ fn floats() {
 }
 
 #[test]
+fn signals() {
+    check_program("signals", FLOATS, 1000);
+}
+
+#[test]
 fn strings() {
     check_program("strings", TEXT, 300);
 }

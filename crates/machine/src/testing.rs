@@ -19,7 +19,7 @@ pub fn execute(machine: &mut Machine, op: &Op) -> bool {
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -27,7 +27,7 @@ impl Random {
     }
 
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+        (self.bits() % limit as u64) as usize
     }
 
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -37,11 +37,11 @@ impl Random {
     /// Small numbers, corners and any.
     pub fn number(&mut self) -> u64 {
         match self.below(6) {
-            0 => self.next() % 70,
+            0 => self.bits() % 70,
             1 => self.pick(&[0, u64::MAX, 1 << 63, 0x7fff_ffff, 0x8000_0000, 0xff, 0x80, 0xffff_0000]),
-            2 => self.next() & self.next() & self.next(),
-            3 => 0x0041_4200_4142_4300 ^ self.next() & 0x0001_0000_0100_0001,
-            _ => self.next(),
+            2 => self.bits() & self.bits() & self.bits(),
+            3 => 0x0041_4200_4142_4300 ^ self.bits() & 0x0001_0000_0100_0001,
+            _ => self.bits(),
         }
     }
 
@@ -56,8 +56,8 @@ impl Random {
             0 | 1 => 0,
             2 => 1 << self.below(64),
             3 => 0xff << (8 * self.below(8)),
-            4 => self.next() & self.next() & self.next() & self.next(),
-            _ => self.next() << self.below(64),
+            4 => self.bits() & self.bits() & self.bits() & self.bits(),
+            _ => self.bits() << self.below(64),
         }
     }
 }
@@ -160,7 +160,7 @@ pub fn vector_op(random: &mut Random, all: &[VectorOp]) -> Op {
     };
     let (a, b) = (operand(op.a(), random), operand(op.b(), random));
     let dst = if op.result() == VectorResult::Vector { xmm(random) } else { general(random) };
-    Op::Vector { op, dst, a, b, imm: random.next() as u8 }
+    Op::Vector { op, dst, a, b, imm: random.bits() as u8 }
 }
 
 pub fn x87_op(random: &mut Random) -> Op {
@@ -209,6 +209,6 @@ pub fn string_op(random: &mut Random) -> Op {
         b: xmm(random),
         a_length: length(random),
         b_length: length(random),
-        imm: random.next() as u8 & 0x7f,
+        imm: random.bits() as u8 & 0x7f,
     }
 }

@@ -14,6 +14,8 @@ impl Observer for Concolic {
         if self.stopped {
             return;
         }
+        // What the instruction before left open has come to nothing, since a division is never the last op of one.
+        self.pending = Pending::None;
         self.time = time;
         self.address = address;
         if self.definitions.begins(time, address) {
@@ -23,7 +25,7 @@ impl Observer for Concolic {
     }
 
     fn op(&mut self, op: &Op, cpu: &Cpu) {
-        self.pending = Pending::None;
+        self.finish_op();
         if self.stopped || self.is_concrete() {
             return;
         }
@@ -71,9 +73,7 @@ impl Concolic {
                 let value = value.or_else(|| self.constant_stored(op, cpu));
                 self.pending = Pending::Store { value, address };
             }
-            Effect::Division { without_fault } => {
-                self.constrain(ConstraintKind::Division, without_fault);
-            }
+            Effect::Division { without_fault } => self.pending = Pending::Division { without_fault },
             Effect::Branch { condition } => {
                 let Op::Branch { condition: reg, .. } = *op else { return };
                 let taken = cpu.get(reg) != 0;
@@ -145,6 +145,7 @@ impl Concolic {
     /// A signal handler was entered or left: registers went to memory, or came from there.
     fn interrupted(&mut self, interruption: &Interruption) {
         self.abandon_string();
+        self.pending = Pending::None;
         for range in &interruption.written {
             self.memory.forget(range.start, range.end.saturating_sub(range.start));
         }
@@ -164,8 +165,8 @@ impl Concolic {
                     self.memory.store(&self.terms, copied.address, saved);
                 }
             } else if self.memory.any(copied.address, copied.length.into()) {
-                // What is not copied of the register is not known here.
-                let whole = (low == 0 && copied.length == 8)
+                // What is concrete, in memory or of a register that is not copied as a whole, is not known here.
+                let whole = (low == 0 && copied.length == 8 && self.memory.all(copied.address, 8))
                     .then(|| self.memory.load(&mut self.terms, copied.address, &[0; 8]))
                     .flatten();
                 match whole {
@@ -217,6 +218,10 @@ impl Follower for Concolic {
 impl Concolic {
     /// Whether something unknown went into the call, in its arguments or in memory that the kernel read.
     fn count_call(&mut self, call: &SystemCall, process: &Process) {
+        // What it reads are the registers that a handler interrupted, which come back by themselves.
+        if syscall_name(call.number) == Some("rt_sigreturn") {
+            return;
+        }
         let served = call.number == SERVED;
         let looked_at = if served { 2 } else { arguments(call.number).len() };
         let in_registers = ARGUMENTS.iter().take(looked_at).any(|reg| self.registers.get(*reg).is_some());

@@ -79,6 +79,11 @@ impl Memory {
         false
     }
 
+    /// Whether none of these bytes is concrete.
+    pub fn all(&self, address: u64, length: u64) -> bool {
+        (0..length).all(|n| self.part(address.wrapping_add(n)).is_some())
+    }
+
     /// The bytes are concrete from now on.
     pub fn forget(&mut self, address: u64, length: u64) {
         if self.pages.is_empty() {

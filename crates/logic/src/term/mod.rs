@@ -57,6 +57,8 @@ pub struct Terms {
     sorts: Vec<Sort>,
     table: Table,
     variables: Vec<Sort>,
+    /// How many simplifications are under way, one inside of the other, that go down into both operands of a function.
+    nesting: u8,
     equivalences: Vec<Equivalence>,
     /// The kinds of them that there are.
     proofs: FxHashSet<Kind>,
@@ -75,6 +77,7 @@ impl Terms {
             sorts: Vec::new(),
             table: Table::default(),
             variables: Vec::new(),
+            nesting: 0,
             equivalences: Vec::new(),
             proofs: FxHashSet::default(),
         }

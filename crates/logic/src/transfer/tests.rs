@@ -26,7 +26,7 @@ fn compared() -> Vec<Reg> {
 
 /// Numbers of any kind; doubles and singles of moderate size among them.
 fn number(random: &mut Random) -> u64 {
-    let small = |random: &mut Random| (random.next() as i64 % 4000) as f64 / 16.0;
+    let small = |random: &mut Random| (random.bits() as i64 % 4000) as f64 / 16.0;
     match random.below(4) {
         0 => small(random).to_bits(),
         1 => {
@@ -44,14 +44,14 @@ fn state(random: &mut Random) -> Cpu {
     }
     for n in 0..8 {
         let exponent = match random.below(4) {
-            0 => random.next() & SIGN_AND_EXPONENT,
-            _ => 0x3ff0 + random.next() % 40,
+            0 => random.bits() & SIGN_AND_EXPONENT,
+            _ => 0x3ff0 + random.bits() % 40,
         };
         cpu.set(Reg::st(n), random.number() | 1 << 63);
         let tag = if random.below(16) == 0 { 0 } else { IN_USE };
         cpu.set(Reg::st(n).high_half(), exponent | tag);
     }
-    let mode = if random.below(3) == 0 { random.next() % 4 } else { 0 };
+    let mode = if random.below(3) == 0 { random.bits() % 4 } else { 0 };
     cpu.set(Reg::MXCSR, cpu.get(Reg::MXCSR) | mode << ROUNDING);
     cpu.set(Reg::X87_CONTROL, cpu.get(Reg::X87_CONTROL) | mode << X87_ROUNDING);
     cpu

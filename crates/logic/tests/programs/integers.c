@@ -24,6 +24,25 @@ static int constants(int n)
     return n / 10 + n % 7 + n / 3 - n / 1000 + u / 10 + u % 100 + u / 7 + (short)n / 5 + n / 8 + n % 16;
 }
 
+/* Loops that compilers turn into vector code. */
+static unsigned lanes(int a, int b)
+{
+    static int wide[32];
+    static short narrow[32];
+    static unsigned char bytes[32];
+    unsigned sum = 0;
+    for (int n = 0; n < 32; n++) {
+        wide[n] = a * n + b;
+        narrow[n] = (short)(wide[n] >> 2);
+        bytes[n] = (unsigned char)(a ^ n);
+    }
+    for (int n = 0; n < 32; n++)
+        sum += (wide[n] > narrow[n] ? wide[n] : narrow[n]) + (bytes[n] < 100 ? bytes[n] : 100);
+    for (int n = 0; n < 32; n++)
+        sum ^= (unsigned)narrow[n] * narrow[31 - n] + (wide[n] == b) - (bytes[n] << 3);
+    return sum;
+}
+
 int main(void)
 {
     char line[64];
@@ -42,7 +61,7 @@ int main(void)
         sum += bits.low + bits.middle * 2 + bits.high + small + medium;
         sum ^= (long)(wide >> 61) + __builtin_popcount(a) + __builtin_bswap32(b);
         sum += a < b ? 1 : a > 3 * b ? 2 : a == b ? 3 : 4;
-        sum += (unsigned)a <= (unsigned)b;
+        sum += ((unsigned)a <= (unsigned)b) + lanes(a, b);
         if (a != 0)
             sum += __builtin_ctz(a) + __builtin_clz(a);
         printf("%ld %d\n", sum, a > b && sum % 3 == 0);

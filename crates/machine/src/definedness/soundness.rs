@@ -43,7 +43,7 @@ fn state(random: &mut Random, number: fn(&mut Random) -> u64) -> (Cpu, Registers
         masks.set(reg, random.mask(), 1);
     }
     for n in 0..8 {
-        let exponent = 0x3ff0 + random.next() % 40;
+        let exponent = 0x3ff0 + random.bits() % 40;
         cpu.set(Reg::st(n), random.number() | 1 << 63);
         cpu.set(Reg::st(n).high_half(), exponent | IN_USE);
         masks.set(Reg::st(n), random.mask(), 1);
@@ -55,11 +55,11 @@ fn state(random: &mut Random, number: fn(&mut Random) -> u64) -> (Cpu, Registers
 /// Other values for all that is undefined.
 fn changed(random: &mut Random, cpu: &Cpu, masks: &Registers) -> Cpu {
     let mut other = cpu.clone();
-    let flips = random.next();
+    let flips = random.bits();
     for reg in compared() {
         let noise = match flips % 4 {
             0 => u64::MAX,
-            1 => random.next(),
+            1 => random.bits(),
             2 => 1 << random.below(64),
             _ => !cpu.get(reg),
         };

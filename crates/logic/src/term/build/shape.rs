@@ -144,10 +144,14 @@ impl Terms {
         a: Term,
         b: Term,
     ) -> Option<Term> {
-        if !self.gives_parts(a) || !self.gives_parts(b) {
+        /// Each level can double the work.
+        const DEEPEST: u8 = 6;
+        if !self.gives_parts(a) || !self.gives_parts(b) || self.nesting >= DEEPEST {
             return None;
         }
+        self.nesting += 1;
         let (a, b) = (self.extract(high, low, a), self.extract(high, low, b));
+        self.nesting -= 1;
         Some(self.build(Node::BitsBinary(function, a, b)))
     }
 

@@ -202,36 +202,36 @@ impl Transfer<'_> {
         match conversion {
             Conversion::IntegerToScalar { from, to } => {
                 let integer = self.low(operands.b, from.size().bits());
-                let float = self.from_integer(integer, to, rounding);
+                let float = self.integer_as_float(integer, to, rounding);
                 self.merge(operands.a, dst, float);
             }
             Conversion::ScalarToInteger { from, to, truncate } => {
                 let bits = self.low(operands.b, from.size().bits());
-                let integer = self.to_integer(bits, from, to, truncate, rounding);
+                let integer = self.float_as_integer(bits, from, to, truncate, rounding);
                 self.set(dst, integer);
             }
             Conversion::ScalarTo(to) => {
                 let bits = self.low(operands.b, other(to).size().bits());
-                let float = self.to_width(bits, to, rounding);
+                let float = self.float_of_width(bits, to, rounding);
                 self.merge(operands.a, dst, float);
             }
             Conversion::PackedTo(to) => {
                 let (_, lanes) = self.both(operands, other(to).size());
                 let lanes: Vec<Term> =
-                    lanes.into_iter().take(2).map(|bits| self.to_width(bits, to, rounding)).collect();
+                    lanes.into_iter().take(2).map(|bits| self.float_of_width(bits, to, rounding)).collect();
                 self.set_lanes(dst, &lanes);
             }
             Conversion::IntegersToPacked(to) => {
                 let (_, lanes) = self.both(operands, Size::B4);
                 let lanes: Vec<Term> =
-                    lanes.into_iter().map(|integer| self.from_integer(integer, to, rounding)).collect();
+                    lanes.into_iter().map(|integer| self.integer_as_float(integer, to, rounding)).collect();
                 self.set_lanes(dst, &lanes);
             }
             Conversion::PackedToIntegers { from, truncate } => {
                 let (_, lanes) = self.both(operands, from.size());
                 let lanes: Vec<Term> = lanes
                     .into_iter()
-                    .map(|bits| self.to_integer(bits, from, IntegerWidth::I32, truncate, rounding))
+                    .map(|bits| self.float_as_integer(bits, from, IntegerWidth::I32, truncate, rounding))
                     .collect();
                 self.set_lanes(dst, &lanes);
             }
@@ -239,12 +239,12 @@ impl Transfer<'_> {
         Ok(())
     }
 
-    fn from_integer(&mut self, integer: Term, to: FloatWidth, rounding: Rounding) -> Term {
+    fn integer_as_float(&mut self, integer: Term, to: FloatWidth, rounding: Rounding) -> Term {
         let float = self.terms.float_from_signed(format(to), rounding, integer);
         self.terms.float_to_bits(float)
     }
 
-    fn to_integer(
+    fn float_as_integer(
         &mut self,
         bits: Term,
         from: FloatWidth,
@@ -257,7 +257,7 @@ impl Transfer<'_> {
         self.terms.float_to_signed(to.size().bits(), rounding, float)
     }
 
-    fn to_width(&mut self, bits: Term, to: FloatWidth, rounding: Rounding) -> Term {
+    fn float_of_width(&mut self, bits: Term, to: FloatWidth, rounding: Rounding) -> Term {
         let float = self.terms.float_from_bits(format(other(to)), bits);
         let converted = self.terms.float_convert(format(to), rounding, float);
         self.terms.float_to_bits(converted)
