@@ -6,7 +6,7 @@ use common::{Scratch, load};
 use logic::concolic::{Addresses, Concolic, ConstraintKind, Fallback, Options, Unknown};
 use machine::{Cpu, Observer, Time};
 use program::Program;
-use replay::Recording;
+use replay::{Cell, Recording};
 
 const TABLE: &str = "
     int table[8] = { 3, 1, 4, 1, 5, 9, 2, 6 };
@@ -95,6 +95,28 @@ fn an_address_is_asserted() {
     assert_eq!(concolic.fallbacks().counts().find(|(fallback, _)| *fallback == Fallback::Address), None);
     // It goes by the index alone.
     assert_eq!(concolic.terms().variables([addresses[0].term]), [concolic.inputs()[0].variable]);
+}
+
+#[test]
+fn a_division_that_faults_is_not_said_not_to() {
+    let scratch = Scratch::new("faults");
+    let text = "int main(int count, char **a) { int d = a[1][0] - '0', n = a[2][0]; return n / d; }";
+    let program = scratch.compile_text("division", text, "gcc", &["-O0"]);
+    for (divisor, divisions) in [("2", 1), ("0", 0)] {
+        let mut recording = Recording::make(load(&program, &[divisor, "7"], b""), Time(1_000_000));
+        let (start, end) = (recording.program_start(), recording.end());
+        // The arguments' texts, which the stack begins with.
+        let process = recording.at(start);
+        let mut vector = [0; 8];
+        process.machine.memory.peek(process.machine.cpu.get(lift::Reg::RSP) + 16, &mut vector);
+        let cell = Cell::Memory { address: u64::from_le_bytes(vector), length: 1 };
+        let unknown = Unknown::Cell { time: start, cell };
+        let mut concolic = Concolic::follow(&mut recording, start..end, &[unknown], Options::default());
+        let found = concolic.constraints().to_vec();
+        let count = found.iter().filter(|constraint| constraint.kind == ConstraintKind::Division).count();
+        assert_eq!(count, divisions, "{found:?}");
+        assert!(found.iter().all(|constraint| concolic.value(constraint.term) == 1), "{found:?}");
+    }
 }
 
 #[test]

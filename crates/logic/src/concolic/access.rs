@@ -22,6 +22,10 @@ pub(super) enum Pending {
     },
     /// Whatever is stored is concrete.
     Forget,
+    /// Nothing, but a division is under way, which has not faulted if this holds.
+    Division {
+        without_fault: Term,
+    },
     Helper {
         helper: Helper,
     },
@@ -74,6 +78,14 @@ impl Concolic {
         }
     }
 
+    /// The op at hand is done: it has not faulted.
+    pub(super) fn finish_op(&mut self) {
+        if let Pending::Division { without_fault } = self.pending {
+            self.constrain(ConstraintKind::Division, without_fault);
+        }
+        self.pending = Pending::None;
+    }
+
     pub(super) fn finish_load(&mut self, memory: &Memory, address: u64, bytes: u64) {
         match self.pending {
             Pending::Load { dst, bytes: count, address: term } => {
@@ -83,7 +95,11 @@ impl Concolic {
             }
             Pending::String(element) => self.load_element(element, memory, address),
             Pending::Helper { helper: Helper::Fxrstor } => self.restore_floats(memory, address),
-            Pending::None | Pending::Store { .. } | Pending::Forget | Pending::Helper { .. } => {}
+            Pending::None
+            | Pending::Store { .. }
+            | Pending::Forget
+            | Pending::Division { .. }
+            | Pending::Helper { .. } => {}
         }
     }
 
@@ -101,7 +117,11 @@ impl Concolic {
             }
             Pending::String(element) => self.store_element(element, address, bytes),
             Pending::Helper { helper: Helper::Fxsave } => self.save_floats(address, bytes),
-            Pending::None | Pending::Load { .. } | Pending::Forget | Pending::Helper { .. } => {
+            Pending::None
+            | Pending::Load { .. }
+            | Pending::Forget
+            | Pending::Division { .. }
+            | Pending::Helper { .. } => {
                 self.memory.forget(address, bytes);
             }
         }

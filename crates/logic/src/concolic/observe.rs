@@ -14,6 +14,8 @@ impl Observer for Concolic {
         if self.stopped {
             return;
         }
+        // What the instruction before left open has come to nothing, since a division is never the last op of one.
+        self.pending = Pending::None;
         self.time = time;
         self.address = address;
         if self.definitions.begins(time, address) {
@@ -26,7 +28,7 @@ impl Observer for Concolic {
     }
 
     fn op(&mut self, op: &Op, cpu: &Cpu) {
-        self.pending = Pending::None;
+        self.finish_op();
         if self.stopped || self.is_concrete() {
             return;
         }
@@ -74,9 +76,7 @@ impl Concolic {
                 let value = value.or_else(|| self.constant_stored(op, cpu));
                 self.pending = Pending::Store { value, address };
             }
-            Effect::Division { without_fault } => {
-                self.constrain(ConstraintKind::Division, without_fault);
-            }
+            Effect::Division { without_fault } => self.pending = Pending::Division { without_fault },
             Effect::Branch { condition } => {
                 let Op::Branch { condition: reg, .. } = *op else { return };
                 let taken = cpu.get(reg) != 0;
@@ -148,6 +148,7 @@ impl Concolic {
     /// A signal handler was entered or left: registers went to memory, or came from there.
     fn interrupted(&mut self, interruption: &Interruption) {
         self.abandon_string();
+        self.pending = Pending::None;
         for range in &interruption.written {
             self.memory.forget(range.start, range.end.saturating_sub(range.start));
         }

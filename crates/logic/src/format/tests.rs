@@ -196,7 +196,7 @@ fn doubles_satisfy_what_they_print_and_their_neighbours_do_not() {
 
 #[test]
 fn long_doubles_satisfy_what_they_print_and_their_neighbours_do_not() {
-    check_floats(3, rounds(300, 20_000), FloatFormat::Extended);
+    check_floats(3, rounds(80, 20_000), FloatFormat::Extended);
 }
 
 #[test]

@@ -220,15 +220,14 @@ impl Transfer<'_> {
         let (some_digits, some_fraction) = (self.terms.is_nonzero(digits), self.terms.is_nonzero(fraction));
         let first_digit = self.bit(bits, 63);
         let no_digits = self.terms.not(some_digits);
-        // All but the two lowest kinds need the first digit to be any number.
+        // Above the two lowest kinds, what lacks the first digit is no number.
         let not_least = self.terms.not(is_least);
         let proper = self.terms.and(not_least, first_digit);
-        let large = self.terms.and(proper, is_most);
-        let nan_or_infinite = large;
+        let nan_or_infinite = self.terms.and(proper, is_most);
         let no_fraction = self.terms.not(some_fraction);
         let not_large = self.terms.not(is_most);
         let normal = self.terms.and(proper, not_large);
-        let infinite = self.terms.and(large, no_fraction);
+        let infinite = self.terms.and(nan_or_infinite, no_fraction);
         let denormal = self.terms.and(is_least, some_digits);
         let zero = self.terms.and(is_least, no_digits);
         let c2 = self.terms.disjunction([normal, infinite, denormal]);

@@ -117,7 +117,7 @@ fn compare_many(command: &'static str, first: u64, count: usize) {
 
 #[test]
 fn z3_as_a_child_agrees() {
-    compare_many("z3 -in", 0, rounds(500, 5000));
+    compare_many("z3 -in", 0, rounds(400, 5000));
 }
 
 #[test]
