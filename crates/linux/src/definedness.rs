@@ -16,13 +16,13 @@ const LOOSE: [u64; 7] =
 const OUTPUT: [u64; 5] = [nr::write, nr::writev, nr::pwrite64, nr::pwritev, nr::pwritev2];
 
 /// The registers of a system call's arguments, in their order.
-const ARGUMENTS: [Reg; 6] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9];
+pub const ARGUMENTS: [Reg; 6] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::R10, Reg::R8, Reg::R9];
 
 const INT: u64 = u32::MAX as u64;
 const LONG: u64 = u64::MAX;
 
-/// How much of its arguments a call looks at in any case, for those of which that is known.
-fn arguments(number: u64) -> &'static [u64] {
+/// How much of its arguments a call looks at in any case, as masks in their order, for those calls of which that is known.
+pub fn arguments(number: u64) -> &'static [u64] {
     match number {
         nr::exit | nr::exit_group | nr::close | nr::dup | nr::alarm => &[INT],
         nr::brk | nr::unlink | nr::chdir | nr::rmdir => &[LONG],

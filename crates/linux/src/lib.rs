@@ -25,6 +25,7 @@ mod syscalls;
 mod testing;
 
 pub use core_file::{CoreError, write_core};
+pub use definedness::{ARGUMENTS, arguments};
 pub use elf::ElfError;
 pub use guest::KernelAccess;
 pub use heap::{
@@ -35,7 +36,7 @@ pub use kernel::{Command, Exit, Kernel, Limits};
 pub use load_error::LoadError;
 pub use moved::{Moved, Place, SERVED, SystemCall};
 pub use output::{Output, Written};
-pub use process::{Config, Event, Process};
+pub use process::{Config, Event, Follower, Process};
 pub use snapshot::Snapshot;
 pub use stack::{STACK_SIZE, STACK_TOP, overflowed_stack};
 pub use syscalls::nr::name as syscall_name;

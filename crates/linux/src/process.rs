@@ -207,6 +207,11 @@ impl Process {
         self.run_with(until, &mut Following { trace, calls })
     }
 
+    /// As [`Process::run`], for an observer that is told of the kernel's part too.
+    pub fn run_followed_by<F: Follower>(&mut self, until: Time, follower: &mut F) -> Exit {
+        self.run_with(until, &mut Followed(follower))
+    }
+
     pub(crate) fn run_with<C: Company>(&mut self, until: Time, company: &mut C) -> Exit {
         loop {
             match self.run_to_event(until, company) {
@@ -385,6 +390,28 @@ pub(crate) trait Company {
     /// A system call was served, to be asked for if somebody cares; the process is as it left it.
     fn called(&mut self, _call: &dyn Fn() -> SystemCall, _process: &Process) {}
     fn interrupted(&mut self, interruption: Interruption);
+}
+
+/// An observer that is told of system calls, and of calls that were served in place of the program's own functions, with what they moved.
+pub trait Follower: Observer {
+    /// The process is as the call left it.
+    fn called(&mut self, call: &SystemCall, process: &Process);
+}
+
+struct Followed<'a, F>(&'a mut F);
+
+impl<F: Follower> Company for Followed<'_, F> {
+    fn run(&mut self, machine: &mut Machine, until: Time) -> Stop {
+        machine.run(until, self.0)
+    }
+
+    fn called(&mut self, call: &dyn Fn() -> SystemCall, process: &Process) {
+        self.0.called(&call(), process);
+    }
+
+    fn interrupted(&mut self, interruption: Interruption) {
+        self.0.interruption(&interruption);
+    }
 }
 
 struct Watching<'a, O>(&'a mut O);

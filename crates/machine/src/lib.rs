@@ -17,6 +17,8 @@ mod machine;
 pub(crate) mod memory;
 mod observer;
 mod prefetch;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod trace;
 mod values;
 pub mod vector;

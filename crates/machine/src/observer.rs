@@ -20,6 +20,10 @@ pub trait Observer {
     fn routine(&mut self, _check: Check, _cpu: &Cpu, _memory: &Memory) {}
     /// Before an op; `cpu` holds its inputs.
     fn op(&mut self, _op: &Op, _cpu: &Cpu) {}
+    /// Memory was read, which still is as it was then. For those who need to know what was there.
+    fn load_from(&mut self, _memory: &Memory, address: u64, bytes: u64) {
+        self.load(address, bytes);
+    }
     /// Memory was read.
     fn load(&mut self, _address: u64, _bytes: u64) {}
     /// Memory was written.

@@ -17,7 +17,7 @@ mod debug_file;
 mod debug_info;
 mod demangle;
 mod entries;
-mod expressions;
+pub mod expressions;
 mod inspect;
 mod lines;
 mod mapping;

@@ -42,6 +42,9 @@ pub enum Dump {
     /// The dependences near a place or an instant of a run: what each statement instance used of which other
     #[command(override_usage = "whydunit dump deps --at PLACE|T [OPTIONS] -- PROGRAM [ARGS]...")]
     Deps(Box<DumpDeps>),
+    /// The formula of a value: what the statements of the program computed it from, as C, with the value that each had
+    #[command(override_usage = "whydunit dump formula --at PLACE [OPTIONS] -- PROGRAM [ARGS]...")]
+    Formula(Box<DumpFormula>),
     /// The execution index of an instant of a run: the calls, condition sides and iterations around it
     #[command(override_usage = "whydunit dump index --at T [OPTIONS] -- PROGRAM [ARGS]...")]
     Index(DumpIndex),
@@ -96,6 +99,23 @@ pub struct DumpDeps {
     /// How they are written: as text, or for Graphviz
     #[arg(long, value_enum, default_value = "text")]
     pub format: GraphFormat,
+    #[command(flatten)]
+    pub view: ViewArguments,
+    #[command(flatten)]
+    pub case: CaseArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DumpFormula {
+    /// What is asked about: a place, as for `whydunit why`
+    #[arg(long, value_name = "PLACE")]
+    pub at: String,
+    /// Which execution of a line is meant: its number, from 1, or `last`
+    #[arg(long, value_name = "N", value_parser = hit, default_value = "last")]
+    pub hit: Hit,
+    /// How many definitions are told, the last ones
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub most: usize,
     #[command(flatten)]
     pub view: ViewArguments,
     #[command(flatten)]

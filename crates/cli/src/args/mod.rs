@@ -3,8 +3,8 @@
 mod dump;
 
 pub use dump::{
-    Dump, DumpAlign, DumpCfg, DumpConditions, DumpCore, DumpCoverage, DumpDeps, DumpFunction, DumpIndex,
-    DumpStatements, DumpTrace, GraphFormat, Instant, instant,
+    Dump, DumpAlign, DumpCfg, DumpConditions, DumpCore, DumpCoverage, DumpDeps, DumpFormula, DumpFunction,
+    DumpIndex, DumpStatements, DumpTrace, GraphFormat, Instant, instant,
 };
 
 use std::ffi::{OsStr, OsString};

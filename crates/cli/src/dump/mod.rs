@@ -6,6 +6,7 @@ mod conditions;
 mod core;
 mod coverage;
 mod deps;
+mod formula;
 mod index;
 mod ops;
 mod runs;
@@ -30,10 +31,8 @@ pub fn dump(what: &Dump) -> Result<u8, Failure> {
         // These two are as long as the run, and are written as it goes.
         Dump::Align(arguments) => return finish(align::write(arguments, &mut out())),
         Dump::Trace(arguments) => return finish(trace::write(arguments, &mut out())),
-        Dump::Deps(arguments) => {
-            let text = deps::text(arguments)?;
-            return print(&text).map_err(|error| Failure::new(exit_code::NO_ANSWER, error));
-        }
+        Dump::Deps(arguments) => Ok(deps::text(arguments)?),
+        Dump::Formula(arguments) => Ok(formula::text(arguments)?),
         Dump::Cfg(arguments) => cfg::text(arguments),
         Dump::Conditions(arguments) => conditions::text(arguments),
         Dump::Core(arguments) => core::write(arguments),

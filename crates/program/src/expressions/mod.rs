@@ -26,6 +26,12 @@ use std::ops::Range;
 
 pub use result::TypedValue;
 
+/// What expressions are made of, for those who give them another meaning than a value: a formula.
+pub mod tree {
+    pub use super::numbers::{Basic, Number, binary, unary};
+    pub use super::syntax::{BinaryOperator, Node, NodeKind, TypeBase, TypeText, UnaryOperator};
+}
+
 use crate::program::Program;
 use crate::state::State;
 use crate::unwind::Frame;
@@ -99,6 +105,11 @@ impl Expression {
 
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The whole of it; the ranges of its nodes are of its text.
+    pub fn root(&self) -> &Node {
+        &self.root
     }
 
     /// What it is worth in a frame of a stopped guest.

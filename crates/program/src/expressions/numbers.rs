@@ -4,7 +4,7 @@ use super::syntax::{BinaryOperator, UnaryOperator};
 
 /// An arithmetic type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Basic {
+pub enum Basic {
     Bool,
     Integer {
         /// In bytes.
@@ -19,7 +19,7 @@ pub(super) enum Basic {
 
 /// A value of such a type. An integer is within the range of its type; unsigned ones of 16 bytes are kept modulo 2¹²⁸.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
+pub enum Number {
     Integer(i128),
     Float(f64),
 }
@@ -58,7 +58,7 @@ impl Basic {
         }
     }
 
-    fn is_float(self) -> bool {
+    pub fn is_float(self) -> bool {
         matches!(self, Basic::Float | Basic::Double | Basic::LongDouble)
     }
 
@@ -137,7 +137,7 @@ fn wrapped(value: i128, size: u8, signed: bool) -> i128 {
     }
 }
 
-pub(super) fn unary(operator: UnaryOperator, value: Number, of: Basic) -> Result<(Number, Basic), String> {
+pub fn unary(operator: UnaryOperator, value: Number, of: Basic) -> Result<(Number, Basic), String> {
     if operator == UnaryOperator::Not {
         return Ok((Number::Integer(i128::from(!value.is_true())), Basic::INT));
     }
@@ -155,7 +155,7 @@ pub(super) fn unary(operator: UnaryOperator, value: Number, of: Basic) -> Result
     Ok((result.converted(to), to))
 }
 
-pub(super) fn binary(
+pub fn binary(
     operator: BinaryOperator,
     (left, left_type): (Number, Basic),
     (right, right_type): (Number, Basic),

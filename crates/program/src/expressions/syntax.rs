@@ -5,14 +5,14 @@ use std::ops::Range;
 use super::numbers::{Basic, Number};
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub struct Node {
     /// Which bytes of the text it is.
     pub at: Range<usize>,
     pub kind: NodeKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum NodeKind {
+pub enum NodeKind {
     Constant { value: Number, of: Basic },
     Text(Vec<u8>),
     Name(String),
@@ -52,7 +52,7 @@ impl Node {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UnaryOperator {
+pub enum UnaryOperator {
     Plus,
     Minus,
     Not,
@@ -60,7 +60,7 @@ pub(super) enum UnaryOperator {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BinaryOperator {
+pub enum BinaryOperator {
     Add,
     Subtract,
     Multiply,
@@ -81,14 +81,14 @@ pub(super) enum BinaryOperator {
 
 /// A type as it is written in a cast.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TypeText {
+pub struct TypeText {
     pub base: TypeBase,
     /// How many stars follow.
     pub pointers: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TypeBase {
+pub enum TypeBase {
     Void,
     Basic(Basic),
     /// A typedef, or what follows `struct`, `union` or `enum`.

@@ -303,7 +303,7 @@ impl<'p> Code<'p> {
     }
 
     /// Whether nothing there is in scope: the object's debug information, which takes time to read, cannot say otherwise.
-    fn trusts_object_at(&self, address: u64) -> bool {
+    pub fn trusts_object_at(&self, address: u64) -> bool {
         self.scope.trusts_object_at(self.program(), address)
     }
 

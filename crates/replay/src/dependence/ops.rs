@@ -137,10 +137,20 @@ impl<W: Watch> Backward<'_, '_, W> {
         }
     }
 
+    /// Somebody may want to know which instructions have a part in it.
+    #[inline]
+    pub(super) fn tell_stretch(&mut self, stretch: &Stretch, around: &Around<'_, '_>) {
+        if W::WATCHES {
+            let start = around.time(stretch, 0);
+            self.watch.stretch(start..Time(start.0 + stretch.instructions.len() as u64));
+        }
+    }
+
     /// What the last instruction decides by, or calls, is needed.
     fn need_operand(&mut self, stretch: &Stretch, around: &Around<'_, '_>, words: &[u64], need: Need) {
         let ops = around.pass.ops(stretch.instructions.end.saturating_sub(1));
         let Some((operand, bytes)) = operand_of(ops) else { return };
+        self.tell_stretch(stretch, around);
         let transfer = self.transferred(stretch, around, words, Wish::new(Output::Slot(operand), bytes));
         if let Some((first, _)) = transfer.makers {
             self.worked_since(around.time(stretch, first));
@@ -184,6 +194,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             Output::Store { .. } if self.is_kept_for_itself(need, at) => return,
             Output::Store { .. } => Made::Memory { address: at, length: length.into() },
         };
+        self.tell_stretch(stretch, around);
         let transfer = self.transferred(stretch, around, words, wish);
         let passed = match transfer.makers {
             // What was only moved is no step of the program.

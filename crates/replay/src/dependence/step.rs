@@ -1,5 +1,7 @@
 //! What can be asked of a pass, and what it tells on its way.
 
+use std::ops::Range;
+
 use lift::Reg;
 use linux::Place;
 use machine::Time;
@@ -91,6 +93,10 @@ pub trait Watch {
     /// The instruction at an address has a part in it, also where that is no step; told by backward passes alone.
     #[inline]
     fn works(&mut self, _address: u64, _in_scope: bool) {}
+    /// The instructions of these times, some of one statement one after the other, make or hand on something that is needed; told by backward passes
+    /// alone, and as often as there is something.
+    #[inline]
+    fn stretch(&mut self, _times: Range<Time>) {}
     /// The instruction at this time makes something that came from the criterion; told by forward passes alone.
     #[inline]
     fn carried(&mut self, _time: Time) {}

@@ -175,6 +175,7 @@ impl<W: Watch> Backward<'_, '_, W> {
         call: Option<&SystemCall>,
     ) {
         self.put(stretch, around, 0);
+        self.tell_stretch(stretch, around);
         let ops = around.pass.ops(stretch.instructions.start);
         if ops.last() != Some(&Op::Syscall) {
             let known = around.code.instructions.get(stretch.instructions.start);

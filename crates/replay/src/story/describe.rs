@@ -73,13 +73,32 @@ impl<'a> View<'a> {
         Some(Seen { mention: mention.clone(), value })
     }
 
-    /// What some bytes are called.
-    pub fn name(&self, address: u64, size: u64) -> Option<String> {
-        let names = self.names.get_or_init(|| {
+    fn names(&self) -> &Names<'a> {
+        self.names.get_or_init(|| {
             let frames = self.frames.get(self.at..).unwrap_or_default();
             self.program.names(self.state, frames, &NoAllocations)
+        })
+    }
+
+    /// What some bytes are called.
+    pub fn name(&self, address: u64, size: u64) -> Option<String> {
+        self.names().of_memory(address, size)
+    }
+
+    /// The variable that a register holds, by DWARF's number.
+    pub fn name_of_register(&self, number: u16) -> Option<String> {
+        self.names().of_register(number).map(str::to_owned)
+    }
+
+    /// What is called so and lies at an address.
+    pub fn typed(&self, name: &str, address: u64) -> Option<TypedValue> {
+        let expression = Expression::parse(name).ok()?;
+        let frames = self.frames.get(self.at..).unwrap_or_default();
+        let mut values = frames.iter().filter_map(|frame| {
+            let value = expression.evaluate(self.program, self.state, frame).ok();
+            value.filter(|value| range_of(value).is_some_and(|range| range.contains(&address)))
         });
-        names.of_memory(address, size)
+        values.next()
     }
 
     /// Some bytes by their name and with their value; those of libraries' own variables are nobody's business.
@@ -89,16 +108,7 @@ impl<'a> View<'a> {
         if self.is_of_library(&root) {
             return None;
         }
-        let expression = Expression::parse(&name).ok();
-        let frames = self.frames.get(self.at..).unwrap_or_default();
-        let mut values = frames.iter().filter_map(|frame| {
-            expression
-                .as_ref()?
-                .evaluate(self.program, self.state, frame)
-                .ok()
-                .filter(|value| range_of(value).is_some_and(|range| range.contains(&address)))
-        });
-        let value = values.next().and_then(|value| short_value(&value));
+        let value = self.typed(&name, address).and_then(|value| short_value(&value));
         Some(Known { name, value })
     }
 

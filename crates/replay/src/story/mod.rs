@@ -7,6 +7,7 @@
 mod arrivals;
 mod ask;
 mod begin;
+mod called;
 mod crash;
 mod decision;
 mod describe;
@@ -31,6 +32,7 @@ use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
 pub use begin::{Begun, BegunWith};
+pub use called::Called;
 pub use decision::Decided;
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;

@@ -1,5 +1,7 @@
-//! Random ops, values and undefined bits.
+//! For tests of whoever reads ops: random ops, values and undefined bits, and the executor to hold a reader against.
 
+use crate::exec::{Context, Flow, execute_instruction};
+use crate::{Machine, Time, Unwatched};
 use lift::vector::{VectorOperand, VectorResult};
 use lift::x87::{X87Operand, X87Result};
 use lift::{
@@ -7,11 +9,17 @@ use lift::{
     X87Op,
 };
 
+/// Executes one op, as if it were an instruction. Whether it could be executed and control goes on after it.
+pub fn execute(machine: &mut Machine, op: &Op) -> bool {
+    let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
+    execute_instruction(&mut machine.view(), std::slice::from_ref(op), &mut cx) == Ok(Flow::Next)
+}
+
 /// Numbers without a pattern, the same every time.
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -19,7 +27,7 @@ impl Random {
     }
 
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+        (self.bits() % limit as u64) as usize
     }
 
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -29,11 +37,11 @@ impl Random {
     /// Small numbers, corners and any.
     pub fn number(&mut self) -> u64 {
         match self.below(6) {
-            0 => self.next() % 70,
+            0 => self.bits() % 70,
             1 => self.pick(&[0, u64::MAX, 1 << 63, 0x7fff_ffff, 0x8000_0000, 0xff, 0x80, 0xffff_0000]),
-            2 => self.next() & self.next() & self.next(),
-            3 => 0x0041_4200_4142_4300 ^ self.next() & 0x0001_0000_0100_0001,
-            _ => self.next(),
+            2 => self.bits() & self.bits() & self.bits(),
+            3 => 0x0041_4200_4142_4300 ^ self.bits() & 0x0001_0000_0100_0001,
+            _ => self.bits(),
         }
     }
 
@@ -48,8 +56,8 @@ impl Random {
             0 | 1 => 0,
             2 => 1 << self.below(64),
             3 => 0xff << (8 * self.below(8)),
-            4 => self.next() & self.next() & self.next() & self.next(),
-            _ => self.next() << self.below(64),
+            4 => self.bits() & self.bits() & self.bits() & self.bits(),
+            _ => self.bits() << self.below(64),
         }
     }
 }
@@ -152,7 +160,7 @@ pub fn vector_op(random: &mut Random, all: &[VectorOp]) -> Op {
     };
     let (a, b) = (operand(op.a(), random), operand(op.b(), random));
     let dst = if op.result() == VectorResult::Vector { xmm(random) } else { general(random) };
-    Op::Vector { op, dst, a, b, imm: random.next() as u8 }
+    Op::Vector { op, dst, a, b, imm: random.bits() as u8 }
 }
 
 pub fn x87_op(random: &mut Random) -> Op {
@@ -201,6 +209,6 @@ pub fn string_op(random: &mut Random) -> Op {
         b: xmm(random),
         a_length: length(random),
         b_length: length(random),
-        imm: random.next() as u8 & 0x7f,
+        imm: random.bits() as u8 & 0x7f,
     }
 }

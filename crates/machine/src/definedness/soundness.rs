@@ -1,13 +1,10 @@
 //! The rules are held against the executor: whatever is put in place of undefined bits, a bit that a rule calls defined does not change.
 
-mod ops;
-
 use super::registers::Registers;
-use crate::exec::{Context, Flow, execute_instruction};
-use crate::{Cpu, Machine, Memory, Time, Unwatched};
+use crate::testing::{self, GENERAL, Random, flag_op, integer_op, string_op, vector_op, x87_op};
+use crate::{Cpu, Machine, Memory};
 use lift::x87::{C0, C2, C3, IN_USE, SIGN_AND_EXPONENT};
 use lift::{Binary, Condition, FlagKind, Op, Reg, Size, Unary, Value, VectorOp};
-use ops::{GENERAL, Random, flag_op, integer_op, string_op, vector_op, x87_op};
 
 /// The slots that are compared: all but the record of the flags, which says the same in several ways, and what is sticky.
 fn compared() -> Vec<Reg> {
@@ -30,10 +27,8 @@ impl Bench {
             if let Some(masks) = &mut masks {
                 masks.apply(op, &self.machine.cpu);
             }
-            let mut cx = Context { observer: &mut Unwatched, time: Time(0), address: 0, force: None };
-            match execute_instruction(&mut self.machine.view(), std::slice::from_ref(op), &mut cx) {
-                Ok(Flow::Next) => {}
-                _ => return None,
+            if !testing::execute(&mut self.machine, op) {
+                return None;
             }
         }
         Some(self.machine.cpu.clone())
@@ -48,7 +43,7 @@ fn state(random: &mut Random, number: fn(&mut Random) -> u64) -> (Cpu, Registers
         masks.set(reg, random.mask(), 1);
     }
     for n in 0..8 {
-        let exponent = 0x3ff0 + random.next() % 40;
+        let exponent = 0x3ff0 + random.bits() % 40;
         cpu.set(Reg::st(n), random.number() | 1 << 63);
         cpu.set(Reg::st(n).high_half(), exponent | IN_USE);
         masks.set(Reg::st(n), random.mask(), 1);
@@ -60,11 +55,11 @@ fn state(random: &mut Random, number: fn(&mut Random) -> u64) -> (Cpu, Registers
 /// Other values for all that is undefined.
 fn changed(random: &mut Random, cpu: &Cpu, masks: &Registers) -> Cpu {
     let mut other = cpu.clone();
-    let flips = random.next();
+    let flips = random.bits();
     for reg in compared() {
         let noise = match flips % 4 {
             0 => u64::MAX,
-            1 => random.next(),
+            1 => random.bits(),
             2 => 1 << random.below(64),
             _ => !cpu.get(reg),
         };
