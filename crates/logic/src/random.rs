@@ -9,7 +9,7 @@ impl Random {
     }
 
     pub fn any(&mut self) -> u64 {
-        self.0.next()
+        self.0.bits()
     }
 
     pub fn below(&mut self, limit: usize) -> usize {
