@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use lift::{Op, Reg};
 
-use crate::exec::{Context, Flow, GuestMemory, View, execute_instruction};
+use crate::exec::{Context, Flow, GuestMemory, Peek, View, execute_instruction};
 use crate::hooks::{Hook, Readable};
 use crate::memory::{AccessFault, Memory, Scalar};
 use crate::trace::Pass;
@@ -166,6 +166,14 @@ impl<P: Patches> Overlay<'_, P> {
     }
 }
 
+impl<P: Patches> Peek for Overlay<'_, P> {
+    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let read = self.below.peek(address, buffer);
+        self.lay_over(address, buffer);
+        read
+    }
+}
+
 impl<P: Patches> GuestMemory for Overlay<'_, P> {
     fn load<T: Scalar>(&mut self, address: u64) -> Result<T, AccessFault> {
         let below = self.below.load::<T>(address)?;
@@ -188,12 +196,6 @@ impl<P: Patches> GuestMemory for Overlay<'_, P> {
         self.below.check_store(address, buffer.len())?;
         self.stores.add(address, buffer);
         Ok(())
-    }
-
-    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize {
-        let read = self.below.peek(address, buffer);
-        self.lay_over(address, buffer);
-        read
     }
 
     fn store_in_page(&mut self, address: u64, bytes: &[u8]) -> Option<()> {

@@ -27,7 +27,7 @@ pub mod x87;
 pub use apart::{Apart, Looked, Patches, Stores, Unpatched};
 pub use cpu::Cpu;
 pub use definedness::{Definedness, Origin, Use, UseKind};
-pub use exec::{Force, effective};
+pub use exec::{Force, Peek, effective};
 pub use fault::{Fault, FaultKind, Stop, Unsupported};
 pub use flags::FlagRecord;
 pub use hooks::{Check, Hook, Hooks, Readable};

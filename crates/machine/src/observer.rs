@@ -1,7 +1,7 @@
 //! Observers: what a run can be watched by. An observer is a type parameter of the run, so a run
 //! that nobody watches pays nothing.
 
-use crate::{Check, Cpu, Interruption, Memory, Time};
+use crate::{Check, Cpu, Interruption, Memory, Peek, Time};
 use lift::Op;
 
 /// Called during a watched run. Addresses and times are those of the instruction at hand.
@@ -21,7 +21,7 @@ pub trait Observer {
     /// Before an op; `cpu` holds its inputs.
     fn op(&mut self, _op: &Op, _cpu: &Cpu) {}
     /// Memory was read, which still is as it was then. For those who need to know what was there.
-    fn load_from(&mut self, _memory: &Memory, address: u64, bytes: u64) {
+    fn load_from(&mut self, _memory: &impl Peek, address: u64, bytes: u64) {
         self.load(address, bytes);
     }
     /// Memory was read.

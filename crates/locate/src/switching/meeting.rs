@@ -9,6 +9,9 @@ use super::difference::Difference;
 
 /// Instructions that a trial may take to where the ways meet.
 const LONGEST_WAY: u64 = 1 << 14;
+/// The spine is cut into windows of so many instructions, as a power of two. A way of it is looked for to the end of the next window: so what is found
+/// depends on the window alone, not on which trial asked first, and a run without end is no trap.
+const WINDOW: u32 = 22;
 /// Ways of the spine that are known at a time: each keeps a state of it.
 const MOST_WAYS: usize = 16;
 
@@ -31,6 +34,8 @@ struct Way {
     place: Option<u64>,
     /// The stack pointer in the activation.
     stack: u64,
+    /// The number of the window in which it begins.
+    window: u64,
     arrival: Arrival,
     there: Diversion,
 }
@@ -71,7 +76,8 @@ impl Ways {
     /// How the spine goes on from where it is. What comes of it is the same whoever asked first.
     fn find(&mut self, before: &mut Process, place: Option<u64>, scanner: &mut Scanner) -> Option<&mut Way> {
         let (now, stack) = (before.machine.time, before.machine.cpu.get(Reg::RSP));
-        self.known.retain(|way| way.arrival.time > now);
+        let window = now.0 >> WINDOW;
+        self.known.retain(|way| way.arrival.time > now && way.window == window);
         let is_it = |way: &Way| way.place == place && way.stack == stack;
         if let Some(number) = self.known.iter().position(is_it) {
             return self.known.get_mut(number);
@@ -82,8 +88,9 @@ impl Ways {
             self.known.swap_remove(over_first);
         }
         let mut there = Diversion::of(before.fork());
-        let arrival = there.run_to(place, u64::MAX, scanner);
-        self.known.push(Way { place, stack, arrival, there });
+        let end = (window + 2) << WINDOW;
+        let arrival = there.run_to(place, end - now.0, scanner);
+        self.known.push(Way { place, stack, window, arrival, there });
         self.known.last_mut()
     }
 }

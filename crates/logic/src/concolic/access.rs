@@ -5,7 +5,7 @@ use crate::state::Record;
 use crate::term::Term;
 use crate::transfer::{self, StringForm, Unmodelled};
 use lift::{FlagKind, Helper, Reg, Repeat, Size, StringKind};
-use machine::{Cpu, Memory};
+use machine::{Cpu, Peek};
 
 /// What the op at hand does to memory.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ const LONGEST: usize = 16;
 
 impl Concolic {
     /// The term of some bytes of memory.
-    fn loaded(&mut self, memory: &Memory, address: u64, bytes: u64) -> Option<Term> {
+    fn loaded(&mut self, memory: &impl Peek, address: u64, bytes: u64) -> Option<Term> {
         if !self.memory.any(address, bytes) {
             return None;
         }
@@ -86,7 +86,7 @@ impl Concolic {
         self.pending = Pending::None;
     }
 
-    pub(super) fn finish_load(&mut self, memory: &Memory, address: u64, bytes: u64) {
+    pub(super) fn finish_load(&mut self, memory: &impl Peek, address: u64, bytes: u64) {
         match self.pending {
             Pending::Load { dst, bytes: count, address: term } => {
                 self.assert_address(term, address);
@@ -148,7 +148,7 @@ impl Concolic {
         self.pending = Pending::String(Element { kind, size, repeat, narrow, accumulator, first: None });
     }
 
-    fn load_element(&mut self, element: Element, memory: &Memory, address: u64) {
+    fn load_element(&mut self, element: Element, memory: &impl Peek, address: u64) {
         let bytes = element.size.bytes();
         let term = self.loaded(memory, address, bytes);
         let mut buffer = [0; 8];
@@ -298,7 +298,7 @@ impl Concolic {
     }
 
     /// The upper slot of an x87 register has its tag, which comes from elsewhere in the area.
-    fn restore_floats(&mut self, memory: &Memory, address: u64) {
+    fn restore_floats(&mut self, memory: &impl Peek, address: u64) {
         let mut head = [0; 5];
         memory.peek(address, &mut head);
         let (top, tags) = (head[3] >> 3 & 7, head[4]);

@@ -6,7 +6,7 @@ use crate::term::{Sort, Term};
 use crate::transfer::{self, Effect};
 use lift::{Op, Reg, Value};
 use linux::{ARGUMENTS, Follower, Place, Process, SERVED, SystemCall, arguments, syscall_name};
-use machine::{Cpu, Interruption, InterruptionKind, Memory, Observer, Time};
+use machine::{Cpu, Interruption, InterruptionKind, Observer, Peek, Time};
 use replay::Cell;
 
 impl Observer for Concolic {
@@ -41,7 +41,7 @@ impl Observer for Concolic {
         self.definitions.note_written(op);
     }
 
-    fn load_from(&mut self, memory: &Memory, address: u64, bytes: u64) {
+    fn load_from(&mut self, memory: &impl Peek, address: u64, bytes: u64) {
         if !self.stopped {
             self.finish_load(memory, address, bytes);
         }

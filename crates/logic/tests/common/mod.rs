@@ -4,7 +4,7 @@
 use lift::{Op, Reg};
 use linux::{Config, Exit, Follower, Process, SystemCall};
 use logic::concolic::{Concolic, Options};
-use machine::{Check, Cpu, Interruption, Memory, Observer, Time};
+use machine::{Check, Cpu, Interruption, Memory, Observer, Peek, Time};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -120,7 +120,7 @@ impl Observer for Checked {
         self.op = Some(*op);
     }
 
-    fn load_from(&mut self, memory: &Memory, address: u64, bytes: u64) {
+    fn load_from(&mut self, memory: &impl Peek, address: u64, bytes: u64) {
         self.concolic.load_from(memory, address, bytes);
     }
 

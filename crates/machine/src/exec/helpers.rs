@@ -80,7 +80,7 @@ fn load<O: Observer>(
 ) -> Result<(), FaultKind> {
     core.memory.read(at, area).map_err(fault_kind)?;
     if O::WATCHES {
-        cx.observer.load_from(&core.memory, at, area.len() as u64);
+        cx.observer.load_from(&*core.memory, at, area.len() as u64);
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ fn fxrstor<O: Observer>(
     let mut area = [0u8; FXSAVE_BYTES as usize];
     core.memory.read(at, &mut area).map_err(fault_kind)?;
     if O::WATCHES {
-        cx.observer.load_from(&core.memory, at, FXSAVE_BYTES);
+        cx.observer.load_from(&*core.memory, at, FXSAVE_BYTES);
     }
     if core.cpu.set_float_state(&area) { Ok(()) } else { Err(FaultKind::GeneralProtection) }
 }

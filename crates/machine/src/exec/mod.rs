@@ -8,4 +8,4 @@ mod view;
 
 pub use reference::{Context, Flow, Force, effective, execute_instruction};
 pub use strings::MOST_ELEMENTS;
-pub use view::{GuestMemory, View};
+pub use view::{GuestMemory, Peek, View};

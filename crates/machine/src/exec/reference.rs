@@ -149,7 +149,7 @@ fn execute<O: Observer>(
             let at = aligned_address(core, &address, aligned)?;
             let loaded = core.memory.load::<u128>(at).map_err(fault_kind)?;
             if O::WATCHES {
-                cx.observer.load_from(&core.memory, at, 16);
+                cx.observer.load_from(&*core.memory, at, 16);
             }
             core.cpu.set_pair(dst, loaded);
         }
@@ -192,7 +192,7 @@ fn execute<O: Observer>(
             let mut bytes = [0; 10];
             core.memory.read(at, &mut bytes).map_err(fault_kind)?;
             if O::WATCHES {
-                cx.observer.load_from(&core.memory, at, 10);
+                cx.observer.load_from(&*core.memory, at, 10);
             }
             core.cpu.set_pair(dst, extended(bytes) | u128::from(IN_USE) << 64);
         }
@@ -300,7 +300,7 @@ pub fn load<O: Observer>(
 ) -> Result<u64, FaultKind> {
     let loaded = load_unwatched(core, size, at)?;
     if O::WATCHES {
-        cx.observer.load_from(&core.memory, at, size.bytes());
+        cx.observer.load_from(&*core.memory, at, size.bytes());
     }
     Ok(loaded)
 }

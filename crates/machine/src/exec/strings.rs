@@ -255,7 +255,7 @@ fn read<O: Observer>(
 ) -> Result<u64, FaultKind> {
     let value = load_unwatched(core, size, at)?;
     if O::WATCHES && O::EACH_ELEMENT {
-        observer.load_from(&core.memory, at, size.bytes());
+        observer.load_from(&*core.memory, at, size.bytes());
     }
     Ok(value)
 }

@@ -10,13 +10,24 @@ pub struct View<'a, M> {
 }
 
 /// Memory that instructions access; what each function does says the one of the same name of [`Memory`].
-pub trait GuestMemory {
+pub trait GuestMemory: Peek {
     fn load<T: Scalar>(&mut self, address: u64) -> Result<T, AccessFault>;
     fn store<T: Scalar>(&mut self, address: u64, value: T) -> Result<(), AccessFault>;
     fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<(), AccessFault>;
     fn write(&mut self, address: u64, buffer: &[u8]) -> Result<(), AccessFault>;
-    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize;
     fn store_in_page(&mut self, address: u64, bytes: &[u8]) -> Option<()>;
+}
+
+/// Memory that can be looked at, whatever its permissions.
+pub trait Peek {
+    /// Reads as far as there is memory, and says how far that was.
+    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize;
+}
+
+impl Peek for Memory {
+    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize {
+        Memory::peek(self, address, buffer)
+    }
 }
 
 impl GuestMemory for Memory {
@@ -36,10 +47,6 @@ impl GuestMemory for Memory {
 
     fn write(&mut self, address: u64, buffer: &[u8]) -> Result<(), AccessFault> {
         Memory::write(self, address, buffer)
-    }
-
-    fn peek(&self, address: u64, buffer: &mut [u8]) -> usize {
-        Memory::peek(self, address, buffer)
     }
 
     fn store_in_page(&mut self, address: u64, bytes: &[u8]) -> Option<()> {
