@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use linux::Process;
 use machine::Intervention;
-use replay::failure::Verdict;
+use replay::failure::{FailureKind, Verdict};
 use replay::{Code, Recording, Scanner};
 
 use super::judging::Meter;
@@ -136,7 +136,7 @@ impl Search<'_, '_> {
 
     /// Makes a second decision go the other way in runs in which a first one has.
     fn pairs(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
-        for place in promising(found) {
+        for place in promising(found, &self.failure.kind) {
             if is_over(found, options, meter) {
                 break;
             }
@@ -231,10 +231,16 @@ fn last_of_each(found: &Found) -> Vec<usize> {
 }
 
 /// Decisions that may be the first of a pair: half of them made the run come further, the others are near.
-fn promising(found: &Found) -> Vec<usize> {
+fn promising(found: &Found, kind: &FailureKind) -> Vec<usize> {
+    // A trial that ended as the failing run did came as far, whether it was run on to there or not.
+    let own = match kind {
+        FailureKind::WrongOutput(wrong) => wrong.offset,
+        _ => 0,
+    };
     let right = |trial: &Trial| match trial.ending {
         Ending::Failed { right, .. } => Some(right.unwrap_or(0)),
-        _ => None,
+        Ending::AsTheSpine => Some(own),
+        Ending::Passed | Ending::CutShort => None,
     };
     let mut further: Vec<(u64, u32, usize)> = found
         .trials
