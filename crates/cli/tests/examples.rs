@@ -158,7 +158,7 @@ fn steady(case: &Case, text: &str) -> String {
     let hangs = case.options.iter().any(|option| option == "--hang-after");
     let mut is_evidence = false;
     let text = normalised(text);
-    let text = if hangs { with_reading_sorted(&text) } else { text };
+    let text = if hangs { without_last_round(&with_reading_sorted(&text)) } else { text };
     let lines = text.lines().map(|line| {
         is_evidence |= line == "EVIDENCE";
         match is_evidence || hangs && line.contains("(decision ") {
@@ -167,6 +167,12 @@ fn steady(case: &Case, text: &str) -> String {
         }
     });
     lines.collect()
+}
+
+/// Where in its last round the loop was cut off decides which of its lines are on the path, and how far other conditions are from there.
+fn without_last_round(text: &str) -> String {
+    let depends = |part: &&str| ["PATH", "ALSO POSSIBLE"].iter().any(|headline| part.starts_with(headline));
+    text.split("\n\n").filter(|part| !depends(part)).collect::<Vec<_>>().join("\n\n")
 }
 
 fn with_reading_sorted(text: &str) -> String {
