@@ -74,6 +74,11 @@ pub(crate) trait Goal {
     /// Which instruction of a pass in the activation that counts, if any, is where it ends; it is not executed.
     fn place(&mut self, pass: &Pass<'_>, shape: &Shape) -> Option<usize>;
 
+    /// Whether it ends before an instruction that is about to be executed, and is in no pass because it faults.
+    fn is_at(&self, _address: u64, _time: Time) -> bool {
+        false
+    }
+
     /// Whether it goes on after a system call.
     fn permits(&self, _call: u64) -> bool {
         true
@@ -90,6 +95,10 @@ impl Goal for Address {
     fn place(&mut self, pass: &Pass<'_>, shape: &Shape) -> Option<usize> {
         let place = shape.find(self.address?)?;
         (pass.time > self.start || place > 0).then_some(place)
+    }
+
+    fn is_at(&self, address: u64, time: Time) -> bool {
+        self.address == Some(address) && time > self.start
     }
 }
 
@@ -212,6 +221,13 @@ impl Diversion {
                 break found;
             }
             let now = self.process.machine.time;
+            let is_killed = matches!(ended, Ended::Interrupted | Ended::Process(Exit::Killed { .. }))
+                && self.process.kernel.ended.is_some();
+            if is_killed && search.open.is_empty() && search.goal.is_at(self.process.machine.cpu.rip, now) {
+                self.process = self.origin.process();
+                self.process.run(now, &mut Unwatched);
+                break (Outcome::Reached, now);
+            }
             match ended {
                 Ended::Call(number) => {
                     search.note_kernel(&self.process);
