@@ -297,7 +297,12 @@ impl Writer<'_> {
 
     /// A term that is to be read without a sign; it says so unless its type does, or it is a number.
     fn as_unsigned(&mut self, term: Term, around: Binding, depth: usize) {
-        let plain = self.narrow(term).unwrap_or(self.plain(term));
+        let plain = match self.narrow(term) {
+            Some(narrow) if self.is_of(narrow, Kind::Unsigned) => narrow,
+            // The sign is widened before it is read as none.
+            Some(narrow) => return self.cast(integer_type(self.terms.width(term), false), narrow, depth),
+            None => self.plain(term),
+        };
         let says_so = match self.terms.node(plain) {
             Node::Constant(sort, value) => {
                 let text = number(sort, value, Kind::Unsigned);

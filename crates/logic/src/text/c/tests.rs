@@ -129,6 +129,15 @@ fn comparisons_without_a_sign_say_so_unless_the_type_does() {
 }
 
 #[test]
+fn a_sign_is_widened_before_it_is_read_as_none() {
+    let mut some = Some::new();
+    let (i, p) = (some.get("i"), some.get("p"));
+    let wide = some.terms.sign_extend(64, i);
+    let less = some.terms.unsigned_less(wide, p);
+    assert_eq!(some.text(less), "(unsigned long)i < p");
+}
+
+#[test]
 fn what_does_not_hold_is_told_by_the_opposite_comparison() {
     let mut some = Some::new();
     let (i, j) = (some.get("i"), some.get("j"));
