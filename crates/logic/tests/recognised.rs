@@ -4,6 +4,7 @@ mod common;
 
 use common::{Scratch, load};
 use logic::concolic::{Concolic, Options};
+use logic::solver::{Choice, Limits, Solver};
 use machine::Time;
 use replay::Cell;
 use std::collections::HashMap;
@@ -114,6 +115,47 @@ fn divisions_by_constants() {
             ("int", "int", "a % b", &["(v0 % v1)"]),
         ],
     );
+}
+
+/// Divides numbers of every width by each of these, and has what was taken for a division proved.
+fn prove(name: &str, divisors: &[i32], solver: &mut Solver) {
+    const KINDS: [(&str, u64); 6] =
+        [("unsigned char", 1), ("short", 2), ("int", 4), ("unsigned", 4), ("long", 8), ("unsigned long", 8)];
+    let (mut text, mut calls) = (String::new(), String::new());
+    let cases: Vec<_> = divisors.iter().flat_map(|divisor| KINDS.map(|kind| (divisor, kind))).collect();
+    for (n, (divisor, (kind, _))) in cases.iter().enumerate() {
+        writeln!(text, "volatile {kind} a{n} = 100, quotient{n};").unwrap();
+        writeln!(calls, "quotient{n} = a{n} / {divisor};").unwrap();
+    }
+    writeln!(text, "int main(void) {{ {calls} return 0; }}").unwrap();
+    let scratch = Scratch::new(name);
+    for (compiler, option) in COMPILERS {
+        let program = scratch.compile_text("divisions", &text, compiler, &[option, "-no-pie"]);
+        let symbols = symbols(&program);
+        let mut process = load(&program, &[], b"");
+        let mut concolic = Concolic::new(Options::default());
+        for (n, (_, (_, length))) in cases.iter().enumerate() {
+            let cell = Cell::Memory { address: symbols[&format!("a{n}")], length: *length };
+            concolic.make_unknown(&process, cell).unwrap();
+        }
+        concolic.run(&mut process, Time(10_000_000));
+        let kinds = concolic.terms().equivalences().len();
+        assert!(kinds > cases.len() / 3, "{compiler} {option}: only {kinds} of {} are products", cases.len());
+        assert_eq!(solver.prove_divisions(concolic.terms()), Ok(()), "{compiler} {option}");
+    }
+    assert!(solver.statistics().proofs > 0);
+}
+
+#[test]
+fn what_is_taken_for_a_division_is_proved_to_be_one() {
+    let small: Vec<i32> = (2..=30).collect();
+    let divisors = [&small[..], &[100, 127, 641, 1000, 9973, 1_000_000, 999_999_937, i32::MAX]].concat();
+    prove("proved", &divisors, &mut Choice::InProcess.open(Limits::default()));
+}
+
+#[test]
+fn another_solver_proves_divisions_too() {
+    prove("proved-by-child", &[7, 10], &mut Choice::command("z3 -in").open(Limits::default()));
 }
 
 #[test]

@@ -10,16 +10,18 @@
 mod cache;
 pub mod child;
 mod choice;
+mod divisions;
 mod script;
 #[cfg(test)]
 mod tests;
 pub mod z3;
 
 pub use choice::Choice;
-pub use script::Script;
+pub use script::{Logic, Script};
 
 use crate::term::{Assignment, Evaluation, Term, Terms, Variable};
 use cache::Cache;
+use rustc_hash::FxHashSet;
 
 /// What a constraint is called in a query. What it stands for is known to whoever gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -127,6 +129,12 @@ pub enum Unknown {
     /// The solver's values do not satisfy the constraints, as when it depends on the bits of a NaN.
     #[error("the solver's model does not hold: a constraint depends on what SMT-LIB leaves open")]
     ModelFails,
+    #[error("a product that was taken for a division could not be proved to be one: {0}")]
+    Division(Box<Unknown>),
+    #[error("a product that was taken for a division is none; please report this")]
+    NoDivision,
+    #[error("it is not linear")]
+    NotLinear,
 }
 
 /// What a program said on its standard error, for the end of a message.
@@ -142,6 +150,8 @@ pub struct Statistics {
     pub folded: u64,
     /// Answered from the cache.
     pub cached: u64,
+    /// Claims that a product is a division, which were proved before anything was answered that rests on them.
+    pub proofs: u64,
     pub sat: u64,
     pub unsat: u64,
     pub unknown: u64,
@@ -176,12 +186,15 @@ pub struct Solver {
     backend: Box<dyn Backend>,
     limits: Limits,
     cache: Cache,
+    /// The claims about divisions that were proved.
+    proved: FxHashSet<String>,
     statistics: Statistics,
 }
 
 impl Solver {
     pub fn new(backend: Box<dyn Backend>, limits: Limits) -> Solver {
-        Solver { backend, limits, cache: Cache::default(), statistics: Statistics::default() }
+        let (cache, proved, statistics) = Default::default();
+        Solver { backend, limits, cache, proved, statistics }
     }
 
     pub fn statistics(&self) -> Statistics {
@@ -208,6 +221,11 @@ impl Solver {
 
     fn solve(&mut self, terms: &Terms, query: &Query) -> Answer {
         let script = Script::new(terms, query.constraints.iter().map(|constraint| constraint.term));
+        if script.has_division()
+            && let Err(reason) = self.prove_divisions(terms)
+        {
+            return Answer::Unknown(reason);
+        }
         let verdict = match self.cache.get(&script, query.wanted) {
             Some(known) => {
                 self.statistics.cached += 1;

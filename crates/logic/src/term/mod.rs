@@ -61,7 +61,7 @@ pub struct Terms {
     nesting: u8,
     equivalences: Vec<Equivalence>,
     /// The kinds of them that there are.
-    proofs: FxHashSet<Kind>,
+    kinds: FxHashSet<Kind>,
 }
 
 impl Default for Terms {
@@ -79,7 +79,7 @@ impl Terms {
             variables: Vec::new(),
             nesting: 0,
             equivalences: Vec::new(),
-            proofs: FxHashSet::default(),
+            kinds: FxHashSet::default(),
         }
     }
 

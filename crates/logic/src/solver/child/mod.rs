@@ -91,7 +91,7 @@ fn question(script: &Script, wanted: Wanted, limits: Limits) -> String {
 (set-option :reproducible-resource-limit {})
 (set-logic {})",
         limits.units,
-        script.logic()
+        script.logic().name()
     );
     let (declarations, constraints) = script.parts();
     text.push_str(declarations);

@@ -7,6 +7,7 @@
 //! Unknowns are constants of bits, whatever their sort, so that models are bits and nothing else: the solver never says what the bits of a float are.
 
 mod float;
+mod integers;
 mod node;
 
 use crate::term::{Format, Node, Sort, Term, Terms, Variable};
@@ -26,7 +27,27 @@ pub struct Script {
     constraints: Vec<Range<usize>>,
     variables: Vec<Variable>,
     widths: Vec<u32>,
-    has_floats: bool,
+    logic: Logic,
+    has_division: bool,
+}
+
+/// What a script speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logic {
+    Bits,
+    BitsAndFloats,
+    Integers,
+}
+
+impl Logic {
+    /// What SMT-LIB calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Logic::Bits => "QF_BV",
+            Logic::BitsAndFloats => "QF_BVFP",
+            Logic::Integers => "QF_LIA",
+        }
+    }
 }
 
 impl Script {
@@ -73,8 +94,13 @@ impl Script {
         format!("v{place}")
     }
 
-    pub fn logic(&self) -> &'static str {
-        if self.has_floats { "QF_BVFP" } else { "QF_BV" }
+    pub fn logic(&self) -> Logic {
+        self.logic
+    }
+
+    /// Whether anything in it is divided by a constant.
+    pub fn has_division(&self) -> bool {
+        self.has_division
     }
 }
 
@@ -93,6 +119,7 @@ struct Writer<'a> {
     equations: usize,
     variables: Vec<Variable>,
     has_floats: bool,
+    has_division: bool,
     /// How many names were given.
     names: usize,
     uses: FxHashMap<Term, u32>,
@@ -107,6 +134,7 @@ impl<'a> Writer<'a> {
             equations: 0,
             variables: Vec::new(),
             has_floats: false,
+            has_division: false,
             names: 0,
             uses: FxHashMap::default(),
             written: FxHashMap::default(),
@@ -126,9 +154,10 @@ impl<'a> Writer<'a> {
             constraints.push(start..self.text.len());
             self.text.push_str(")\n");
         }
-        let Writer { terms, text, equations, variables, has_floats, .. } = self;
+        let Writer { terms, text, equations, variables, has_floats, has_division, .. } = self;
+        let logic = if has_floats { Logic::BitsAndFloats } else { Logic::Bits };
         let widths = variables.iter().map(|variable| terms.variable_sort(*variable).width()).collect();
-        Script { text, equations, constraints, variables, widths, has_floats }
+        Script { text, equations, constraints, variables, widths, logic, has_division }
     }
 
     /// All terms that these are made of, each once, in an order that depends on their structure alone. Counts how often each is used.

@@ -8,6 +8,7 @@ impl Writer<'_> {
     pub(super) fn expression(&mut self, term: Term) -> String {
         let node = self.terms.node(term);
         self.has_floats |= matches!(self.terms.sort(term), Sort::Float(_));
+        self.has_division |= self.terms.is_division_by_constant(term);
         match node {
             Node::Constant(sort, value) => constant(sort, value),
             Node::Variable(variable) => {

@@ -1,6 +1,7 @@
 //! Answers are held against evaluation, against each other, and against solvers that misbehave.
 
 mod backends;
+mod divisions;
 mod encoding;
 mod fakes;
 mod generate;

@@ -1,11 +1,11 @@
 //! Z3 in this process.
 //!
 //! Each query has a context of its own, so that its answer depends on nothing that was asked before, and is limited by steps, not by time. It is solved on a thread of
-//! its own, with a stack that Z3's recursions fit in. One sequence of tactics serves all queries: floats become bits, bits become clauses.
+//! its own, with a stack that Z3's recursions fit in. One sequence of tactics serves all queries about terms: floats become bits, bits become clauses.
 
 mod library;
 
-use super::{Backend, Limits, Script, Solved, Unknown, Verdict, Wanted};
+use super::{Backend, Limits, Logic, Script, Solved, Unknown, Verdict, Wanted};
 use library::{Failure, Found, Z3Library};
 use std::ffi::CStr;
 
@@ -27,6 +27,15 @@ const TACTICS: [&CStr; 10] = [
     c"bit-blast",
     c"sat",
 ];
+
+const TACTICS_OF_INTEGERS: [&CStr; 3] = [c"simplify", c"solve-eqs", c"smt"];
+
+fn tactics(logic: Logic) -> &'static [&'static CStr] {
+    match logic {
+        Logic::Bits | Logic::BitsAndFloats => &TACTICS,
+        Logic::Integers => &TACTICS_OF_INTEGERS,
+    }
+}
 
 pub struct Z3 {
     library: Z3Library,
@@ -87,7 +96,7 @@ fn attempt(library: &Z3Library, script: &Script, wanted: Wanted, limits: Limits)
     if assertions.len() != script.equations() + script.len() {
         return Err(Failure::Other("Z3 did not understand a script".to_owned()));
     }
-    let mut solver = context.solver(&TACTICS)?;
+    let mut solver = context.solver(tactics(script.logic()))?;
     for (place, assertion) in assertions.iter().enumerate() {
         match (wanted, place.checked_sub(script.equations())) {
             (Wanted::Core, Some(number)) => solver.assert_tracked(assertion, number)?,

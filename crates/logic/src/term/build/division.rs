@@ -26,13 +26,41 @@ struct Scaled {
     product: Term,
 }
 
-/// What makes two forms one kind: width, divisor, factor, shift, sign.
-pub(in crate::term) type Kind = (u32, u128, u128, u32, bool);
+/// A form with what is divided left open, of which only the width is told: its terms, each over others by their places in the list.
+pub(in crate::term) type Kind = (u32, Vec<Node>);
 
 impl Terms {
     /// The kinds of forms that were taken for divisions, each once. Their claims rest on a theorem, and can be proved one by one.
     pub fn equivalences(&self) -> &[Equivalence] {
         &self.equivalences
+    }
+
+    /// Whether it is a quotient or remainder by a constant, as forms become.
+    pub fn is_division_by_constant(&self, term: Term) -> bool {
+        use BitsBinary::{SignedDivide, SignedRemainder, UnsignedDivide, UnsignedRemainder};
+        match self.node(term) {
+            Node::BitsBinary(
+                UnsignedDivide | UnsignedRemainder | SignedDivide | SignedRemainder,
+                _,
+                divisor,
+            ) => self.is_constant(divisor),
+            _ => false,
+        }
+    }
+
+    /// The terms between a form and what is divided in it.
+    fn above(&self, form: Node, x: Term) -> Vec<Node> {
+        let mut found = vec![x];
+        let mut pending: Vec<Term> = form.children().collect();
+        while let Some(term) = pending.pop() {
+            if !found.contains(&term) {
+                found.push(term);
+                pending.extend(self.node(term).children());
+            }
+        }
+        let place = |term: Term| Term(found.iter().position(|found| *found == term).unwrap_or(0) as u32);
+        let nodes = found.iter().skip(1).map(|term| self.node(*term));
+        std::iter::once(form).chain(nodes).map(|node| node.map(place)).collect()
     }
 
     /// A product with a constant of what was extended, to so many bits that nothing of the product is cut off.
@@ -149,8 +177,8 @@ impl Terms {
         let constant = self.bits(bits, divisor);
         let quotient = self.build(Node::BitsBinary(function, scaled.x, constant));
         let division = self.zero_extend(width, quotient);
-        let kind = (bits, divisor, scaled.factor, scaled.shift, scaled.signed);
-        if self.proofs.insert(kind) {
+        let kind = (bits, self.above(form, scaled.x));
+        if self.kinds.insert(kind) {
             let form = self.intern(form);
             self.equivalences.push(Equivalence { form, division, of: scaled.x });
         }
