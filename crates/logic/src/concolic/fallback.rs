@@ -40,11 +40,13 @@ impl fmt::Display for Fallback {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fallbacks {
     counts: BTreeMap<Fallback, u64>,
+    total: u64,
 }
 
 impl Fallbacks {
     pub(super) fn add(&mut self, fallback: Fallback) {
         *self.counts.entry(fallback).or_default() += 1;
+        self.total += 1;
     }
 
     /// In a fixed order.
@@ -53,6 +55,6 @@ impl Fallbacks {
     }
 
     pub fn total(&self) -> u64 {
-        self.counts.values().sum()
+        self.total
     }
 }

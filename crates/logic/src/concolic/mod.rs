@@ -10,6 +10,7 @@
 mod access;
 mod definitions;
 mod fallback;
+mod intervene;
 mod observe;
 mod options;
 mod replay;
@@ -48,6 +49,8 @@ pub struct Constraint {
     pub term: Term,
     /// How many definitions there were before it.
     pub definitions: usize,
+    /// How many fallbacks. If there were none, other values of the unknowns lead here as long as all constraints before this one hold.
+    pub fallbacks: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +242,7 @@ impl Concolic {
                 kind,
                 term,
                 definitions,
+                fallbacks: self.fallbacks.total(),
             });
         }
     }

@@ -123,11 +123,11 @@ impl Writer<'_> {
             Node::ZeroExtend(_, a) => {
                 let number = self.number(a)?;
                 self.unsigned(number, self.terms.width(a))
-            },
+            }
             Node::SignExtend(_, a) => {
                 let number = self.number(a)?;
                 self.signed(number, self.terms.width(a))
-            },
+            }
             Node::IfThenElse(condition, yes, no) => {
                 let (yes, no) = (self.number(yes)?, self.number(no)?);
                 Number {
@@ -214,7 +214,9 @@ impl Writer<'_> {
     }
 
     fn condition(&mut self, condition: Term) -> Option<String> {
-        let Node::BitsCompare(BitsCompare::SignedLess, a, b) = self.terms.node(condition) else { return None };
+        let Node::BitsCompare(BitsCompare::SignedLess, a, b) = self.terms.node(condition) else {
+            return None;
+        };
         let width = self.terms.width(a);
         let (a, b) = (self.number(a)?, self.number(b)?);
         let (a, b) = (self.signed(a, width), self.signed(b, width));
