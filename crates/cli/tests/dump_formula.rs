@@ -76,3 +76,46 @@ fn only_values_have_formulas() {
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains("only values have formulas"), "{ran:?}");
 }
+
+fn against(scratch: &Scratch, should: &str, solver: &[&str]) -> String {
+    let asked = ["dump", "formula", "--at", "tricks.c:19:item.total", "--should", should];
+    let ran = scratch.whydunit(&[&asked, solver, &["--", "./tricks", "5"]].concat());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    normalised(&ran.stdout)
+}
+
+#[test]
+fn what_contradicts_a_value_that_should_be_is_told_by_any_solver() {
+    let scratch = Scratch::new("formula-should");
+    scratch.compile("tricks", TRICKS, &["-O0"]);
+    for solver in [&[][..], &["--solver", "z3 -in"]] {
+        let text = against(&scratch, "item.total < 0", solver);
+        assert!(text.contains("`item.total < 0` is contradicted by these definitions, and by no fewer"), "{text}");
+        assert!(text.contains("step * item.total"), "{text}");
+        assert!(!text.contains("item.letter"), "{text}");
+        let parity = against(&scratch, "item.total % 2 == 1", solver);
+        assert!(parity.contains("holds") != parity.contains("is contradicted"), "{parity}");
+    }
+    assert!(against(&scratch, "item.total > 0", &[]).contains("`item.total > 0` holds"));
+    assert!(against(&scratch, "item.total != item.total", &[]).contains("holds for no value of it"));
+}
+
+#[test]
+fn a_solver_that_is_missing_is_told_and_the_rest_goes_on() {
+    let scratch = Scratch::new("formula-solver");
+    scratch.compile("tricks", TRICKS, &["-O0"]);
+    let text = against(&scratch, "item.total < 0", &["--solver", "no-such-solver"]);
+    assert!(text.contains("may hold or not: the solver `no-such-solver` cannot be started"), "{text}");
+}
+
+#[test]
+fn what_should_be_speaks_of_the_value_that_is_asked_about() {
+    let scratch = Scratch::new("formula-should-usage");
+    scratch.compile("tricks", TRICKS, &["-O0"]);
+    for should in ["item.total <", "step == 4"] {
+        let asked = ["dump", "formula", "--at", "tricks.c:19:item.total", "--should", should, "--", "./tricks", "5"];
+        let ran = scratch.whydunit(&asked);
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains("--should"), "{ran:?}");
+    }
+}

@@ -116,10 +116,22 @@ pub struct DumpFormula {
     /// How many definitions are told, the last ones
     #[arg(long, value_name = "N", default_value = "100")]
     pub most: usize,
+    /// What should be so of the value, as `area < 10`: only what contradicts it is told
+    #[arg(long, value_name = "EXPR")]
+    pub should: Option<String>,
+    /// Another solver than Z3's library: a command that reads SMT-LIB 2.6, as `z3 -in`
+    #[arg(long, value_name = "COMMAND", requires = "should")]
+    pub solver: Option<String>,
     #[command(flatten)]
     pub view: ViewArguments,
     #[command(flatten)]
     pub case: CaseArguments,
+}
+
+impl DumpFormula {
+    pub fn solver(&self) -> logic::solver::Choice {
+        self.solver.as_deref().map(logic::solver::Choice::command).unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -24,6 +24,10 @@ impl Solver {
                     self.proved.insert(script.text().to_owned());
                 }
                 Verdict::Sat(_) => return Err(Unknown::NoDivision),
+                // This solver answers nothing, whatever the question.
+                Verdict::Unknown(
+                    reason @ (Unknown::Missing(_) | Unknown::Died { .. } | Unknown::Nonsense { .. }),
+                ) => return Err(reason),
                 Verdict::Unknown(reason) => return Err(Unknown::Division(Box::new(reason))),
             }
         }

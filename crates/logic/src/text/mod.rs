@@ -9,7 +9,7 @@ mod numbers;
 mod source;
 
 pub use c::in_c;
-pub use source::SourceNames;
+pub use source::{SourceNames, kind_of};
 
 use crate::{Sort, Variable};
 

@@ -25,17 +25,37 @@ impl<'a> SourceNames<'a> {
         self.called.insert(variable, called);
     }
 
-    /// The kind of a variable's type, without the names that types have.
     fn type_of(&self, variable: Variable) -> Option<TypeKind> {
-        let mut of: Option<TypeId> = self.called.get(&variable)?.of;
-        for _ in 0..DEEPEST {
-            let found = self.program.type_of(of?)?;
-            match &found.kind {
-                TypeKind::Typedef { of: named } | TypeKind::Qualified { of: named, .. } => of = *named,
-                kind => return Some(kind.clone()),
-            }
+        unnamed(self.program, self.called.get(&variable)?.of)
+    }
+}
+
+/// A type without the names and qualifiers that it has.
+fn unnamed(program: &Program, mut of: Option<TypeId>) -> Option<TypeKind> {
+    for _ in 0..DEEPEST {
+        let found = program.type_of(of?)?;
+        match &found.kind {
+            TypeKind::Typedef { of: named } | TypeKind::Qualified { of: named, .. } => of = *named,
+            kind => return Some(kind.clone()),
         }
-        None
+    }
+    None
+}
+
+/// How the bits of a value of this type are to be read.
+pub fn kind_of(program: &Program, of: Option<TypeId>) -> Kind {
+    unnamed(program, of).map_or(Kind::Signed, |kind| kind_of_type(&kind))
+}
+
+fn kind_of_type(kind: &TypeKind) -> Kind {
+    match kind {
+        TypeKind::Base(Encoding::Float) => Kind::Float,
+        TypeKind::Base(
+            Encoding::Unsigned | Encoding::UnsignedCharacter | Encoding::Unicode | Encoding::Boolean,
+        ) => Kind::Unsigned,
+        TypeKind::Enum { is_signed: false, .. } => Kind::Unsigned,
+        TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. } => Kind::Pointer,
+        _ => Kind::Signed,
     }
 }
 
@@ -48,15 +68,7 @@ impl Names for SourceNames<'_> {
     }
 
     fn kind(&self, variable: Variable) -> Kind {
-        match self.type_of(variable) {
-            Some(TypeKind::Base(Encoding::Float)) => Kind::Float,
-            Some(TypeKind::Base(
-                Encoding::Unsigned | Encoding::UnsignedCharacter | Encoding::Unicode | Encoding::Boolean,
-            )) => Kind::Unsigned,
-            Some(TypeKind::Enum { is_signed: false, .. }) => Kind::Unsigned,
-            Some(TypeKind::Pointer { .. } | TypeKind::MemberPointer { .. }) => Kind::Pointer,
-            _ => Kind::Signed,
-        }
+        self.type_of(variable).map_or(Kind::Signed, |kind| kind_of_type(&kind))
     }
 
     fn spell(&self, variable: Variable, value: u128) -> Option<String> {

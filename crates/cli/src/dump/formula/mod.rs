@@ -1,5 +1,7 @@
 //! `whydunit dump formula`: what the statements of the program computed a value from.
 
+mod should;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -32,7 +34,16 @@ pub fn text(arguments: &DumpFormula) -> Result<String, Failure> {
         return Err(Failure::new(exit_code::USAGE, anyhow::anyhow!(message)));
     };
     let mut formula = formula;
-    let mut told: Vec<Definition> = told(&formula, arguments.most);
+    let mut head = format!("{}\n", criterion(&asked));
+    let mut told: Vec<Definition> = match &arguments.should {
+        None => told(&formula, arguments.most),
+        Some(text) => {
+            let stated = should::State { text, asked: &asked, solver: arguments.solver() };
+            let against = stated.against(recording, &mut code, &mut formula)?;
+            head.push_str(&against.verdict);
+            against.definitions
+        }
+    };
     let mut names = SourceNames::new(program);
     let called = called(recording, &mut code, &spoken_of(&formula, &told));
     let mut put_in = without_temporaries(&mut formula, &called);
@@ -47,12 +58,15 @@ pub fn text(arguments: &DumpFormula) -> Result<String, Failure> {
     drop(progress);
     let statements: Vec<_> = told.iter().map(|one| program.statement_at(one.address)).collect();
     tell_warnings_about(program, &statements.iter().flatten().map(|stmt| &*stmt.file).collect());
-    let mut text = format!("{}\n", criterion(&asked));
+    let mut text = head;
     let width = statements.iter().flatten().map(|stmt| runs::place(stmt).chars().count()).max().unwrap_or(0);
     for (definition, stmt) in told.iter().zip(&statements) {
         let place = stmt.as_ref().map(runs::place).unwrap_or_default();
         let line = line(&formula, &names, definition);
         let _ = writeln!(text, "{}", printable(&format!("{place:<width$}  {line}")));
+    }
+    if arguments.should.is_some() {
+        return Ok(text + &reservations(&formula));
     }
     let is_told = |whole: &String| told.iter().any(|one| names.name(one.variable) == *whole);
     let terms = formula.run.terms();
@@ -142,6 +156,12 @@ fn left_out(formula: &Formula, most: usize) -> String {
     if formula.asked.is_empty() {
         text.push_str("it is not computed by the program's own code; --suspect '*' follows libraries, too\n");
     }
+    text + &reservations(formula)
+}
+
+/// What is taken as given although it may depend on something.
+fn reservations(formula: &Formula) -> String {
+    let mut text = String::new();
     if formula.is_cut_short {
         text.push_str("cut short: the run is too long to be followed from its start\n");
     }
