@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::speed::{self, Clock};
-use crate::{debug_info, memory, place, recordings, snapshots, switching};
+use crate::{debug_info, logic, memory, place, recordings, snapshots, switching};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -26,6 +26,9 @@ pub struct Options {
     /// Only the tables of predicate switching
     #[arg(long)]
     pub switching: bool,
+    /// Only the tables of formulas and solvers
+    #[arg(long)]
+    pub logic: bool,
 }
 
 pub fn run(options: &Options) -> Result<()> {
@@ -44,6 +47,10 @@ pub fn run(options: &Options) -> Result<()> {
         println!("{}", switching::table(divisor)?);
         return Ok(());
     }
+    if options.logic {
+        println!("{}", logic::table(divisor)?);
+        return Ok(());
+    }
     println!("{}", speed::table(&whydunit, rounds, divisor, clock)?);
     if options.speed {
         return Ok(());
@@ -53,6 +60,7 @@ pub fn run(options: &Options) -> Result<()> {
     println!("{}", recordings::table(rounds, divisor, clock)?);
     println!("{}", debug_info::table(rounds)?);
     println!("{}", switching::table(divisor)?);
+    println!("{}", logic::table(divisor)?);
     Ok(())
 }
 

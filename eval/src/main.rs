@@ -2,6 +2,7 @@
 
 mod bench;
 mod debug_info;
+mod logic;
 mod measure;
 mod memory;
 mod phase;

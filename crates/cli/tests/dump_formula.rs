@@ -90,7 +90,10 @@ fn what_contradicts_a_value_that_should_be_is_told_by_any_solver() {
     scratch.compile("tricks", TRICKS, &["-O0"]);
     for solver in [&[][..], &["--solver", "z3 -in"]] {
         let text = against(&scratch, "item.total < 0", solver);
-        assert!(text.contains("`item.total < 0` is contradicted by these definitions, and by no fewer"), "{text}");
+        assert!(
+            text.contains("`item.total < 0` is contradicted by these definitions, and by no fewer"),
+            "{text}"
+        );
         assert!(text.contains("step * item.total"), "{text}");
         assert!(!text.contains("item.letter"), "{text}");
         let parity = against(&scratch, "item.total % 2 == 1", solver);
@@ -113,7 +116,8 @@ fn what_should_be_speaks_of_the_value_that_is_asked_about() {
     let scratch = Scratch::new("formula-should-usage");
     scratch.compile("tricks", TRICKS, &["-O0"]);
     for should in ["item.total <", "step == 4"] {
-        let asked = ["dump", "formula", "--at", "tricks.c:19:item.total", "--should", should, "--", "./tricks", "5"];
+        let asked =
+            ["dump", "formula", "--at", "tricks.c:19:item.total", "--should", should, "--", "./tricks", "5"];
         let ran = scratch.whydunit(&asked);
         assert_eq!(ran.status, 2, "{ran:?}");
         assert!(ran.stderr.contains("--should"), "{ran:?}");

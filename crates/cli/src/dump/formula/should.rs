@@ -86,7 +86,8 @@ impl State<'_> {
         let (Subject::Value { expression: name, .. }, [(cell, value)]) =
             (&self.asked.subject, formula.asked.as_slice())
         else {
-            let message = "--should speaks of a value that the program computed, named by FILE:LINE:EXPRESSION";
+            let message =
+                "--should speaks of a value that the program computed, named by FILE:LINE:EXPRESSION";
             return Err(usage(message.to_owned()));
         };
         let (cell, value) = (*cell, *value);
@@ -95,9 +96,8 @@ impl State<'_> {
         let terms = formula.run.terms_mut();
         let of = type_of(kind, terms.sort(value));
         let lookup = |_: &mut logic::Terms, text: &str| (text == name).then_some((value, of));
-        let condition = term_of(&expression, terms, lookup).map_err(|error| {
-            usage(format!("--should speaks of `{name}` and constants: {error}"))
-        })?;
+        let condition = term_of(&expression, terms, lookup)
+            .map_err(|error| usage(format!("--should speaks of `{name}` and constants: {error}")))?;
         let property = Property::Asserted { condition };
         property.term(terms).ok_or_else(|| usage("--should is neither true nor false".to_owned()))
     }

@@ -4,7 +4,7 @@ use super::reply::{Expression, Malformed, Reader};
 use crate::solver::Limits;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -45,8 +45,8 @@ impl Process {
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that what it starts ends with it.
         command.process_group(0);
-        limit(&mut command, limits);
         let mut process = command.spawn().map_err(Trouble::Missing)?;
+        limit(&process, limits);
         let input = writer(process.stdin.take());
         let output = chunks(process.stdout.take());
         let complaint = beginning(process.stderr.take());
@@ -152,22 +152,16 @@ fn malformed(Malformed(what): Malformed) -> Trouble {
     Trouble::Nonsense(what.to_owned())
 }
 
-fn limit(command: &mut Command, limits: Limits) {
-    let set = move |resource, most: u64| {
+/// Before it has been asked anything. (To set limits between fork and exec would take a fork that copies the tables of all of our memory.)
+fn limit(process: &Child, limits: Limits) {
+    let set = |resource, most: u64| {
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-        // SAFETY: the structure is alive during the call.
-        match unsafe { libc::setrlimit(resource, &limit) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
+        // SAFETY: the structure is alive during the call. The process is not waited for yet, so that its number is its own; if it has ended, nothing happens.
+        unsafe { libc::prlimit(process.id() as libc::pid_t, resource, &limit, std::ptr::null_mut()) };
     };
-    let all = move || {
-        set(libc::RLIMIT_AS, u64::from(limits.memory) << 20)?;
-        set(libc::RLIMIT_CPU, u64::from(limits.seconds))?;
-        set(libc::RLIMIT_CORE, 0)
-    };
-    // SAFETY: between fork and exec only system calls are made, which may be made there; nothing is allocated.
-    unsafe { command.pre_exec(all) };
+    set(libc::RLIMIT_AS, u64::from(limits.memory) << 20);
+    set(libc::RLIMIT_CPU, u64::from(limits.seconds));
+    set(libc::RLIMIT_CORE, 0);
 }
 
 /// A thread that writes what it is sent, as fast as it is read.
