@@ -394,3 +394,37 @@ fn a_program_in_rust_is_not_asked_for_backtraces() {
     let asked = ["explain", "--timeout", "1", "--env", "RUST_BACKTRACE=0", "--", "./panics"];
     assert!(!told(&asked).contains(message));
 }
+
+/// Neither the blanks before a number nor the newline after it come from an operand of any instruction.
+#[test]
+fn a_byte_of_a_printed_number_is_asked_about_by_the_number() {
+    const SOURCE: &str = r#"#include <stdio.h>
+#include <stdlib.h>
+static long total(long count, long price)
+{
+    long sum = count + price;
+    return sum;
+}
+static void report(const char *label, long sum, double share)
+{
+    printf("%s%*ld|%-8.2f|\n", label, 10, sum, share);
+}
+int main(int argc, char **argv)
+{
+    long sum = total(atol(argv[1]), atol(argv[2]));
+    report("sum", sum, sum * 0.5);
+    return 0;
+}
+"#;
+    let scratch = Scratch::new("explain-emission");
+    scratch.compile("total", SOURCE, &["-O0"]);
+    // The first wrong byte is a blank, a digit, and with 19 x 1 the blank of a number that is too long.
+    for (count, price, right) in [("40", "30", "1200"), ("40", "3", "120"), ("19", "1", "19")] {
+        let number: f64 = right.parse().unwrap();
+        let expected = format!("sum{right:>10}|{:<8.2}|\n", number * 0.5);
+        let ran = scratch.whydunit(&["explain", "--expect-stdout", &expected, "--", "./total", count, price]);
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(ran.stdout.contains("long sum = count + price;"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("a constant of the program"), "{}", ran.stdout);
+    }
+}

@@ -1,5 +1,6 @@
 //! What of a failure is asked about.
 
+use crate::emission;
 use linux::Place;
 use linux::fs::Stream;
 use machine::Time;
@@ -25,7 +26,12 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
         _ => None,
     };
     let asked = target.and_then(|target| target.ask(recording, code).ok());
-    if let Some(asked) = asked {
+    if let Some(mut asked) = asked {
+        if let Asking::Output { stream, offset, .. } = asked.subject
+            && let Some(printed) = emission::question(recording, code, &asked.question, stream, offset)
+        {
+            asked.question = printed;
+        }
         return asked;
     }
     if matches!(failure.kind, FailureKind::OracleSaysSo { .. })

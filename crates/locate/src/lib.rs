@@ -4,6 +4,7 @@
 //! the conditions that a failing run decided are made to go the other way, and those are told with which the run does not fail.
 
 pub mod criterion;
+mod emission;
 pub mod explain;
 pub mod inducing;
 pub mod instances;

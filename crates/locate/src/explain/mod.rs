@@ -375,8 +375,10 @@ fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32
         if matches!(follow, Follow::Relevant(_)) && search.recording.patience().is_over() {
             break;
         }
-        let slice = search.recording.slice(search.code, question, *follow, &mut Unseen);
-        is_constant |= *follow == Follow::Data && is_constant_of(search.flow.program(), &slice);
+        let is_data = *follow == Follow::Data;
+        let asked = Question { why_here: question.why_here && !is_data, ..question.clone() };
+        let slice = search.recording.slice(search.code, &asked, *follow, &mut Unseen);
+        is_constant |= is_data && is_constant_of(search.flow.program(), &slice);
         let more = slice.statements.into_iter().filter(|(stmt, _)| !lines.contains(&line_of(stmt)));
         let near = nearest(more.map(|(stmt, share)| (stmt, share.distance)).collect());
         lines.extend(near.iter().map(|(stmt, _)| line_of(stmt)));
