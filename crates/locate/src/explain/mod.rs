@@ -437,7 +437,7 @@ impl Explanation {
                 && !cause.leaves_out
                 && cause.critical.distance.is_some()
                 && cause.steps.is_empty()
-                && !cause.from.iter().any(|step| step.role == Role::Makes && !step.made.is_empty())
+                && !cause.from.iter().any(|step| step.role == Role::Makes)
         };
         repairs == 1 && is_whole && self.causes.first().is_some_and(is_plain)
     }
