@@ -143,11 +143,16 @@ fn small_questions(filter: &Path, count: usize) -> Result<String> {
         let range = instant..Time(instant.0 + FOLLOWED);
         let mut run = Concolic::follow(&mut recording, range, &[Unknown::Result(instant)], options);
         for query in other_ways(&mut run).into_iter().take(count - asked) {
+            let mut verdicts = Vec::new();
             for (solver, time) in solvers.iter_mut().zip(&mut times) {
                 let begun = Instant::now();
-                solver.check(run.terms(), &query);
+                let answer = solver.check(run.terms(), &query);
                 *time += begun.elapsed();
+                verdicts.extend(
+                    (!matches!(answer, Answer::Unknown(_))).then(|| matches!(answer, Answer::Sat(_))),
+                );
             }
+            ensure!(verdicts.windows(2).all(|two| two[0] == two[1]), "the solvers contradict each other");
             asked += 1;
         }
     }
