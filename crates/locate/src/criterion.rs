@@ -26,12 +26,7 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
         _ => None,
     };
     let asked = target.and_then(|target| target.ask(recording, code).ok());
-    if let Some(mut asked) = asked {
-        if let Asking::Output { stream, offset, .. } = asked.subject
-            && let Some(printed) = emission::question(recording, code, &asked.question, stream, offset)
-        {
-            asked.question = printed;
-        }
+    if let Some(asked) = asked {
         return asked;
     }
     if matches!(failure.kind, FailureKind::OracleSaysSo { .. })
@@ -50,6 +45,20 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
     // A value that is wrong says more than that the run came there.
     question.why_here = question.cells.is_empty();
     Asked { question, subject: Asking::Reached, stmt: None, hit: None }
+}
+
+/// Of a byte of output that is wrong: the value that it was printed from, if it was printed by a format.
+pub fn printed_from(
+    failure: &Failure,
+    asked: &Asked,
+    recording: &mut Recording,
+    code: &mut Code<'_>,
+) -> Option<Question> {
+    let (Asking::Output { stream, .. }, FailureKind::WrongOutput(wrong)) = (&asked.subject, &failure.kind)
+    else {
+        return None;
+    };
+    emission::question(recording, code, &asked.question, *stream, wrong)
 }
 
 /// Output that is missing has no history. What the program did in its place has: how it ended, what it said on standard error, and

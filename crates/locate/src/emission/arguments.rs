@@ -116,19 +116,30 @@ impl<'a> Arguments<'a> {
         Some((text, parts))
     }
 
-    /// What a conversion prints, and how wide: its argument, the text that this points to, and widths and precisions that are arguments.
-    pub fn cells_of(&self, piece: usize) -> Vec<Cell> {
-        let Some(Piece::Conversion(conversion)) = self.written.pieces.get(piece) else { return Vec::new() };
+    fn conversion(format: &Format, piece: usize) -> Option<Conversion> {
+        match format.pieces.get(piece)? {
+            Piece::Conversion(conversion) => Some(*conversion),
+            Piece::Literal(_) => None,
+        }
+    }
+
+    /// The width and precision of a conversion, where they are arguments.
+    pub fn amounts_of(&self, piece: usize) -> Vec<Cell> {
+        let Some(conversion) = Self::conversion(&self.written, piece) else { return Vec::new() };
         let amounts = [conversion.width, conversion.precision].into_iter().flatten();
         let numbers = amounts.filter_map(|amount| match amount {
             Amount::Argument(number) => Some(number),
             Amount::Given(_) => None,
         });
-        let numbers = std::iter::once(conversion.argument).chain(numbers);
-        let mut cells: Vec<Cell> = numbers.filter_map(|number| self.cells.get(number)).copied().collect();
-        if let (Kind::Text, Some(address)) = (conversion.kind, self.integer(conversion.argument))
-            && let Some(Piece::Conversion(filled)) = self.format.pieces.get(piece)
-            && let Some(Value::Text(text)) = self.value(filled)
+        numbers.filter_map(|number| self.cells.get(number)).copied().collect()
+    }
+
+    /// What a conversion prints: its argument, and the text that this points to.
+    pub fn cells_of(&self, piece: usize) -> Vec<Cell> {
+        let Some(conversion) = Self::conversion(&self.format, piece) else { return Vec::new() };
+        let mut cells: Vec<Cell> = self.cells.get(conversion.argument).copied().into_iter().collect();
+        if let (Some(Value::Text(text)), Some(address)) =
+            (self.value(&conversion), self.integer(conversion.argument))
         {
             cells.push(Cell::Memory { address, length: text.len() as u64 + 1 });
         }

@@ -10,7 +10,9 @@ use linux::fs::Stream;
 use logic::format::{Kind, Piece};
 use machine::{Cpu, Observer, Time};
 use program::State;
+use replay::failure::WrongOutput;
 use replay::{Code, Follow, Question, Recording, Step, StmtId, Watch};
+use std::ops::Range;
 
 use arguments::{Arguments, Convention};
 
@@ -19,13 +21,13 @@ const MOST_FRAMES: usize = 64;
 /// So long before the byte was made its call may have begun.
 const WINDOWS: [u64; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 24];
 
-/// The question about what the byte at `offset` was printed from; `None` if the program did not print it by a format.
+/// The question about what the first wrong byte of a stream was printed from; `None` if the program did not print it by a format.
 pub fn question(
     recording: &mut Recording,
     code: &mut Code<'_>,
     byte: &Question,
     stream: Stream,
-    offset: u64,
+    wrong: &WrongOutput,
 ) -> Option<Question> {
     let mut made = MadeAt(None);
     recording.slice(code, byte, Follow::Data, &mut made);
@@ -35,7 +37,11 @@ pub fn question(
     let process = recording.at(entered);
     let arguments = Arguments::of(&process, call.convention)?;
     let contents = recording.last().kernel.output.contents(stream);
-    let cells = arguments.cells_of(conversion_at(&arguments, &contents, usize::try_from(offset).ok()?)?);
+    let printed = printed_at(&arguments, &contents, usize::try_from(wrong.offset).ok()?)?;
+    let cells = match is_only_moved(&contents, &printed.at, wrong) {
+        true => arguments.amounts_of(printed.piece),
+        false => arguments.cells_of(printed.piece),
+    };
     (!cells.is_empty()).then_some(Question { time: entered, cells, why_here: true })
 }
 
@@ -106,8 +112,16 @@ fn entry_time(recording: &mut Recording, call: &Call, end: Time) -> Option<Time>
     None
 }
 
-/// Which conversion of the format printed the byte at a place of the output; of what is printed as it stands in the format, the last one before it.
-fn conversion_at(arguments: &Arguments<'_>, contents: &[u8], place: usize) -> Option<usize> {
+/// What a conversion printed.
+struct Printed {
+    /// Which piece of the format it is.
+    piece: usize,
+    /// Where that is in the output.
+    at: Range<usize>,
+}
+
+/// The conversion that printed the byte at a place of the output; of what is printed as it stands in the format, the last one before it.
+fn printed_at(arguments: &Arguments<'_>, contents: &[u8], place: usize) -> Option<Printed> {
     let (text, parts) = arguments.printed()?;
     let first = (place + 1).saturating_sub(text.len());
     let mut found = (first..=place).filter(|start| {
@@ -120,9 +134,23 @@ fn conversion_at(arguments: &Arguments<'_>, contents: &[u8], place: usize) -> Op
     }
     let part = parts.iter().position(|part| part.contains(&(place - start)))?;
     let pieces = arguments.format.pieces.get(..=part)?;
-    match pieces.last()? {
+    let piece = match pieces.last()? {
         // A byte of a text was copied, so its own history is exact.
-        Piece::Conversion(conversion) if conversion.kind == Kind::Text => None,
-        _ => pieces.iter().rposition(|piece| matches!(piece, Piece::Conversion(_))),
-    }
+        Piece::Conversion(conversion) if conversion.kind == Kind::Text => return None,
+        _ => pieces.iter().rposition(|piece| matches!(piece, Piece::Conversion(_)))?,
+    };
+    let at = parts.get(piece)?;
+    Some(Printed { piece, at: start + at.start..start + at.end })
+}
+
+/// Whether the right thing was printed, with more or fewer blanks than it should have been.
+fn is_only_moved(contents: &[u8], at: &Range<usize>, wrong: &WrongOutput) -> bool {
+    let line = contents
+        .get(..at.start)
+        .map_or(0, |before| before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    let printed = contents.get(at.clone()).unwrap_or_default().trim_ascii();
+    let expected = wrong.expected.get(at.start - line..).unwrap_or_default().trim_ascii_start();
+    let rest = expected.strip_prefix(printed);
+    let ends = |rest: &[u8]| !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
+    contents.get(at.clone()).is_some_and(|all| all.len() > printed.len()) && rest.is_some_and(ends)
 }

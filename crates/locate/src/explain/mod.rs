@@ -13,7 +13,7 @@ use replay::failure::{AbortKind, FailureKind};
 use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
 use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
 
-use crate::criterion::in_place_of_missing;
+use crate::criterion::{in_place_of_missing, printed_from};
 use crate::instances::{Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Meter, Options, Search, Statistics};
 
@@ -132,7 +132,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     let value = value(&search.failure.kind, &story, causes.first());
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
     let (computed, history) = match causes.is_empty() {
-        true => history(search, &asked.question),
+        true => history(search, asked),
         false => (Vec::new(), History::Computed),
     };
     Explanation {
@@ -353,22 +353,30 @@ fn reading(
 }
 
 /// Where what is wrong came from, and what that is.
-fn history(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32)>, History) {
+fn history(search: &mut Search<'_, '_>, asked: &Asked) -> (Vec<(Stmt, u32)>, History) {
+    let mut lines = BTreeSet::new();
     if let Some(question) = in_place_of_missing(search.failure, search.recording, search.code) {
-        return (computed(search, &question).0, History::InPlaceOfMissing);
+        return (computed(search, &question, &mut lines).0, History::InPlaceOfMissing);
     }
-    match computed(search, question) {
-        (listed, true) => (listed, History::Constant),
-        (listed, false) => (listed, History::Computed),
-    }
+    // Where a byte stands depends on what was printed before it, so its own history comes after that of the value.
+    let printed = printed_from(search.failure, asked, search.recording, search.code);
+    let questions: Vec<&Question> = printed.iter().chain([&asked.question]).collect();
+    let parts: Vec<_> =
+        questions.into_iter().map(|question| computed(search, question, &mut lines)).collect();
+    let is_constant = parts.first().is_some_and(|(_, is_constant)| *is_constant);
+    let listed = parts.into_iter().flat_map(|(listed, _)| listed).collect();
+    (listed, if is_constant { History::Constant } else { History::Computed })
 }
 
-/// What computed the value that is wrong, after that what decided about it, and what would have if it had gone the other way; and
+/// What computed the value that is wrong, after that what decided about it, and what would have if it had gone the other way, each line once; and
 /// whether it is a constant.
-fn computed(search: &mut Search<'_, '_>, question: &Question) -> (Vec<(Stmt, u32)>, bool) {
+fn computed(
+    search: &mut Search<'_, '_>,
+    question: &Question,
+    lines: &mut BTreeSet<Line>,
+) -> (Vec<(Stmt, u32)>, bool) {
     let kinds = [Follow::Data, Follow::Full, Follow::Relevant(Bounds::default())];
     let kinds = kinds.iter().skip(usize::from(question.cells.is_empty()));
-    let mut lines = BTreeSet::new();
     let mut listed = Vec::new();
     let mut is_constant = false;
     for follow in kinds {
@@ -407,8 +415,11 @@ fn nearest(mut statements: Vec<(Stmt, u32)>) -> Vec<(Stmt, u32)> {
     statements
 }
 
+/// A file and a line; where there is no file, a function.
+type Line = (Arc<str>, u32, Option<Arc<str>>);
+
 /// What a person takes for one statement: a line, or a function where there are no lines.
-fn line_of(stmt: &Stmt) -> (Arc<str>, u32, Option<Arc<str>>) {
+fn line_of(stmt: &Stmt) -> Line {
     let function = stmt.function.clone().filter(|_| stmt.file.is_empty());
     (stmt.file.clone(), stmt.line, function)
 }

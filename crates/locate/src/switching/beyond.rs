@@ -10,7 +10,7 @@ use replay::{Code, Recording, Scanner};
 
 use super::judging::Meter;
 use super::plan::{Always, Switch};
-use super::search::{Bounds, Found, Options, Search, in_threads, job, make};
+use super::search::{Bounds, Found, Options, Search, beginning, in_threads, job, make};
 use super::sweep::{Job, Rules};
 use super::trial::{self, Ending, Trial};
 use super::verify::{Change, Critical, Effect};
@@ -104,7 +104,8 @@ impl Search<'_, '_> {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
         meter.expects(chosen.len());
-        let mut start = self.recording.at(self.recording.start());
+        let first = self.recording.start();
+        let mut start = beginning(self.recording, first);
         for portion in chosen.chunks(PORTION) {
             if is_over(found, options, meter) {
                 break;
@@ -158,7 +159,8 @@ impl Search<'_, '_> {
     ) -> Vec<Critical> {
         let mut there = self.recording.at(first.time);
         let diverted = first.switch.divert(&mut there, first.time, &mut Scanner::default());
-        let mut process = self.recording.at(self.recording.start());
+        let start = self.recording.start();
+        let mut process = beginning(self.recording, start);
         diverted.interventions.iter().for_each(|one| process.machine.intervene(one.clone()));
         let program = self.flow.program();
         let verdict = self.judge.run(&mut process.fork(), program, self.deadline());

@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::thread::ScopedJoinHandle;
 
 use linux::Process;
-use machine::Time;
+use machine::{PAGE_SIZE, Time};
 use program::Scope;
 use replay::failure::{Failure, FailureKind, Verdict};
 use replay::oracle::Watched;
@@ -311,7 +311,7 @@ pub(super) fn make(
         .map(|share| {
             let jobs: Vec<&Job> = share.iter().map(|number| jobs[*number]).collect();
             let start = jobs.first().map_or(recording.start(), |job| job.time);
-            (recording.at(start), jobs)
+            (beginning(recording, start), jobs)
         })
         .collect();
     let results = in_threads(work, |(start, jobs)| sweep(start, &jobs, rules));
@@ -329,4 +329,21 @@ pub(super) fn in_threads<W: Send, R: Send>(work: Vec<W>, one: impl Fn(W) -> R + 
             |thread: ScopedJoinHandle<'_, R>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         running.into_iter().map(join).collect()
     })
+}
+
+/// A state of the failing run that trials begin with. A trial that writes many times as much as that run did, or takes many times as much memory, has gone
+/// astray, and would go on until it has used up all that there is.
+pub(super) fn beginning(recording: &mut Recording, time: Time) -> Process {
+    const TIMES: u64 = 8;
+    const OUTPUT: u64 = 16 << 20;
+    const MEMORY: u64 = 128 << 20;
+    let last = recording.last();
+    let most = |taken: u64, room: u64| taken.saturating_mul(TIMES).saturating_add(room);
+    let output = most(last.kernel.output.bytes(), OUTPUT);
+    let memory = most(last.machine.memory.resident_pages().saturating_mul(PAGE_SIZE), MEMORY);
+    let mut process = recording.at(time);
+    let limit = &mut process.kernel.limits.output;
+    *limit = output.min(*limit);
+    process.machine.memory.restrict(memory);
+    process
 }

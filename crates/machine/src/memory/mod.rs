@@ -159,6 +159,11 @@ impl Memory {
         }
     }
 
+    /// Materialises at most this much from now on, if that is less than before. What is there already stays.
+    pub fn restrict(&mut self, limit_bytes: u64) {
+        self.limit = self.limit.min(limit_bytes / PAGE_SIZE);
+    }
+
     /// An independent copy, in constant time. Both sides copy a page when they first write to it. Only the write
     /// side of the TLB changes, so that several threads may fork one memory.
     pub fn fork(&self) -> Memory {

@@ -285,6 +285,20 @@ fn the_limit_counts_materialised_pages_and_a_write_beyond_it_changes_nothing() {
 }
 
 #[test]
+fn a_memory_that_is_restricted_keeps_what_it_has() {
+    let mut memory = Memory::new(8 * PAGE_SIZE);
+    memory.map(zeros(BASE, 10, Permissions::RW));
+    memory.write(BASE, &[1; 3 * PAGE_SIZE as usize]).unwrap();
+    memory.restrict(2 * PAGE_SIZE);
+    let fourth = BASE + 3 * PAGE_SIZE;
+    assert_eq!(memory.store(fourth, 1_u8), Err(refused(fourth, Access::Write, Cause::OutOfMemory)));
+    assert_eq!((memory.store(BASE, 2_u8), memory.fork().load(BASE)), (Ok(()), Ok(2_u8)));
+    // It does not become more.
+    memory.restrict(8 * PAGE_SIZE);
+    assert!(memory.store(fourth, 1_u8).is_err());
+}
+
+#[test]
 fn code_changes_are_told_apart_and_accumulate_until_taken() {
     let mut memory = memory(4, Permissions::RW);
     let page = |number| (BASE + number * PAGE_SIZE, BASE + (number + 1) * PAGE_SIZE);
