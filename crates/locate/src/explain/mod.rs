@@ -356,27 +356,29 @@ fn reading(
 fn history(search: &mut Search<'_, '_>, asked: &Asked) -> (Vec<(Stmt, u32)>, History) {
     let mut lines = BTreeSet::new();
     if let Some(question) = in_place_of_missing(search.failure, search.recording, search.code) {
-        return (computed(search, &question, &mut lines).0, History::InPlaceOfMissing);
+        return (computed(search, &question, &KINDS, &mut lines).0, History::InPlaceOfMissing);
     }
-    // Where a byte stands depends on what was printed before it, so its own history comes after that of the value.
     let printed = printed_from(search.failure, asked, search.recording, search.code);
-    let questions: Vec<&Question> = printed.iter().chain([&asked.question]).collect();
-    let parts: Vec<_> =
-        questions.into_iter().map(|question| computed(search, question, &mut lines)).collect();
-    let is_constant = parts.first().is_some_and(|(_, is_constant)| *is_constant);
-    let listed = parts.into_iter().flat_map(|(listed, _)| listed).collect();
+    let value = printed.as_ref().unwrap_or(&asked.question);
+    let (mut listed, is_constant) = computed(search, value, &KINDS, &mut lines);
+    // Where a byte stands depends on what was printed before it, so its own history comes after that of the value.
+    if printed.is_some() {
+        listed.extend(computed(search, &asked.question, &KINDS[2..], &mut lines).0);
+    }
     (listed, if is_constant { History::Constant } else { History::Computed })
 }
 
-/// What computed the value that is wrong, after that what decided about it, and what would have if it had gone the other way, each line once; and
-/// whether it is a constant.
+/// What computed a value, what decided about it, and what would have if it had gone the other way.
+const KINDS: [Follow; 3] = [Follow::Data, Follow::Full, Follow::Relevant(Bounds::DEFAULT)];
+
+/// What a value depends on by dependences of these kinds, one after the other, each line once; and whether it is a constant.
 fn computed(
     search: &mut Search<'_, '_>,
     question: &Question,
+    kinds: &[Follow],
     lines: &mut BTreeSet<Line>,
 ) -> (Vec<(Stmt, u32)>, bool) {
-    let kinds = [Follow::Data, Follow::Full, Follow::Relevant(Bounds::default())];
-    let kinds = kinds.iter().skip(usize::from(question.cells.is_empty()));
+    let kinds = kinds.iter().filter(|kind| **kind != Follow::Data || !question.cells.is_empty());
     let mut listed = Vec::new();
     let mut is_constant = false;
     for follow in kinds {

@@ -42,15 +42,19 @@ pub struct Bounds {
     pub forced_instructions: u64,
 }
 
+impl Bounds {
+    pub const DEFAULT: Bounds = Bounds {
+        experiments: 100_000,
+        instructions: 100_000,
+        ways: 16,
+        ways_in_all: 50_000,
+        forced_instructions: 10_000,
+    };
+}
+
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds {
-            experiments: 100_000,
-            instructions: 100_000,
-            ways: 16,
-            ways_in_all: 50_000,
-            forced_instructions: 10_000,
-        }
+        Bounds::DEFAULT
     }
 }
 
