@@ -149,7 +149,7 @@ fn small_questions(filter: &Path, count: usize) -> Result<String> {
                 let answer = solver.check(run.terms(), &query);
                 *time += begun.elapsed();
                 verdicts.extend(
-                    (!matches!(answer, Answer::Unknown(_))).then(|| matches!(answer, Answer::Sat(_))),
+                    (!matches!(answer, Answer::Unknown(_))).then_some(matches!(answer, Answer::Sat(_))),
                 );
             }
             ensure!(verdicts.windows(2).all(|two| two[0] == two[1]), "the solvers contradict each other");
