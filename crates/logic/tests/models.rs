@@ -35,6 +35,13 @@ fn options() -> Options {
     Options { addresses: Addresses::Sensitive, inputs, ..Options::default() }
 }
 
+/// A whole run, its standard input unknown.
+fn with_unknown_input(program: &Path, arguments: &[&str], input: &str) -> Concolic {
+    let mut concolic = Concolic::new(options());
+    concolic.run(&mut load(program, arguments, input.as_bytes()), Time(u64::MAX));
+    concolic
+}
+
 /// Can a branch go the other way, and all before it as they did?
 struct Question {
     branch: Constraint,
@@ -101,9 +108,7 @@ fn a_model_of_the_input_makes_a_branch_go_the_other_way() {
     for (name, arguments, input) in RUNS {
         for option in ["-O0", "-O2"] {
             let program = compile(&scratch, name, option);
-            let mut process = load(&program, arguments, input.as_bytes());
-            let mut concolic = Concolic::new(options());
-            concolic.run(&mut process, Time(u64::MAX));
+            let mut concolic = with_unknown_input(&program, arguments, input);
             let mut solver = Choice::InProcess.open(Limits::default());
             let asked =
                 questions(&mut concolic).into_iter().filter(|question| question.branch.fallbacks == 0);
@@ -176,9 +181,7 @@ fn cores_of_real_queries_are_minimal_and_solvers_agree() {
     for (name, arguments, input) in RUNS {
         for option in ["-O0", "-O2"] {
             let program = compile(&scratch, name, option);
-            let mut process = load(&program, arguments, input.as_bytes());
-            let mut concolic = Concolic::new(options());
-            concolic.run(&mut process, Time(u64::MAX));
+            let mut concolic = with_unknown_input(&program, arguments, input);
             for Question { branch, query } in spread(questions(&mut concolic), count) {
                 let terms = concolic.terms();
                 match [one.check(terms, &query), other.check(terms, &query)] {
