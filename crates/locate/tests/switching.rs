@@ -83,3 +83,35 @@ fn a_crash_that_is_avoided_is_told_from_one_that_is_not_come_to() {
     assert_eq!(lines(Effect::Repairs), BTreeSet::from([39]));
     assert!(lines(Effect::Skips).contains(&57), "{:?}", lines(Effect::Skips));
 }
+
+/// The loop has no end once its last decision has gone the other way, and takes a page with every few instructions.
+const GREEDY: &str = "
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    long taken = 0;
+    while (taken != 2) {
+        char *block = malloc(1 << 20);
+        if (block == NULL)
+            abort();
+        for (char *byte = block; byte < block + (1 << 20); byte += 4096)
+            *byte = 1;
+        taken++;
+    }
+    printf(\"%ld\\n\", taken);
+}
+";
+
+#[test]
+fn a_trial_that_takes_memory_without_end_is_given_up() {
+    let scratch = Scratch::new("greedy");
+    let program = scratch.compile(&scratch.write("greedy", GREEDY), &["-O0"]);
+    for heap in [Heap::Program, Heap::Checked] {
+        let case = replay::Case { heap, ..printing(&program, &[], "", "3\n") };
+        let found = Failing::new(case).switch(&options());
+        assert!(!found.trials.is_empty());
+        let longest = found.trials.iter().map(|(_, trial)| trial.instructions).max();
+        // A trial is also given up after a million instructions more than the run took; with a page for every few of them that is too late.
+        assert!(longest > Some(100_000) && longest < Some(600_000), "{heap:?}: {longest:?}");
+    }
+}
