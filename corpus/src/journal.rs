@@ -1,7 +1,7 @@
 //! A results file: a line that says what was measured, and a line for each answer. A measurement that was interrupted goes
 //! on where it was.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -81,13 +81,14 @@ impl Results {
 pub struct Journal {
     path: PathBuf,
     file: Mutex<File>,
-    known: HashSet<(String, Question)>,
+    /// The ranks that were known when it was opened, by the strict rule.
+    known: HashMap<(String, Question), Option<usize>>,
 }
 
 impl Journal {
     /// Opens a file, or goes on with one that has the same header.
     pub fn open(path: &Path, header: &Header) -> Result<Journal> {
-        let mut known = HashSet::new();
+        let mut known = HashMap::new();
         if path.exists() {
             let results = Results::read(path)?;
             ensure!(
@@ -95,7 +96,7 @@ impl Journal {
                 "{} holds another measurement; name another file with --output, or remove it",
                 path.display()
             );
-            known.extend(results.rows.iter().map(|row| (row.case.clone(), row.question)));
+            known.extend(results.rows.iter().map(|row| ((row.case.clone(), row.question), row.strict)));
             // Without a line that was cut off.
             write_whole(path, &results)?;
         } else {
@@ -107,7 +108,12 @@ impl Journal {
     }
 
     pub fn knows(&self, case: &str, question: Question) -> bool {
-        self.known.contains(&(case.to_owned(), question))
+        self.known.contains_key(&(case.to_owned(), question))
+    }
+
+    /// The ranks of answers to a question that were known when it was opened.
+    pub fn ranks(&self, question: Question) -> impl Iterator<Item = Option<usize>> {
+        self.known.iter().filter(move |((_, known), _)| *known == question).map(|(_, rank)| *rank)
     }
 
     pub fn drawn(&self, drawn: Drawn) -> Result<()> {
@@ -135,4 +141,50 @@ fn write_whole(path: &Path, results: &Results) -> Result<()> {
         text.push('\n');
     }
     fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::tests::{ALONE, row};
+
+    fn header() -> Header {
+        Header {
+            suite: Suite::Mutants,
+            count: 2,
+            seed: 1,
+            programs: Vec::new(),
+            seconds: 60,
+            budget: 1000,
+            tool: "0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_measurement_that_was_killed_goes_on_where_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("results.jsonl");
+        let journal = Journal::open(&path, &header()).unwrap();
+        journal.add(row(&[12], false)).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
+        let again = Journal::open(&path, &header()).unwrap();
+        assert!(again.knows("small 1", ALONE) && !again.knows("small 2", ALONE));
+        assert_eq!(again.ranks(ALONE).collect::<Vec<_>>(), [Some(1)]);
+        again.add(Row { case: "small 2".to_owned(), ..row(&[1], false) }).unwrap();
+        let results = Results::read(&path).unwrap();
+        let ranks: Vec<_> = results.rows.iter().map(|row| (row.case.as_str(), row.strict)).collect();
+        assert_eq!(ranks, [("small 1", Some(1)), ("small 2", None)]);
+    }
+
+    #[test]
+    fn another_measurement_is_not_mixed_in() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("results.jsonl");
+        Journal::open(&path, &header()).unwrap();
+        let Err(error) = Journal::open(&path, &Header { seed: 2, ..header() }) else {
+            panic!("a file of another seed was taken")
+        };
+        assert!(error.to_string().contains("holds another measurement"), "{error}");
+    }
 }

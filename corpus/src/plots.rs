@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 use crate::journal::Results;
 use crate::question::{Question, Technique};
-use crate::row::Row;
+use crate::row::{Row, Searched};
 use crate::table::questions;
 
 const SIZE: (u32, u32) = (900, 560);
@@ -38,14 +38,19 @@ pub fn draw(results: &Results, directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = vec![ranks];
     let explained: Vec<&Row> = rows
         .into_iter()
-        .filter(|row| row.question.technique == Technique::Explain && row.trials > 0)
+        .filter(|row| row.question.technique == Technique::Explain)
+        .filter(|row| row.search.is_some_and(|search| search.trials > 0))
         .collect();
     if !explained.is_empty() {
         let (cost, trials) = (directory.join("cost.svg"), directory.join("trials.svg"));
         let axes = ("instructions of the failing run", "instructions of all trials");
-        with_area(&cost, |area| scatter(&explained, axes, |row| (row.length, row.instructions), area))?;
+        with_area(&cost, |area| {
+            scatter(&explained, axes, |row, search| (row.length, search.instructions), area)
+        })?;
         let axes = ("decisions of the failing run", "trials");
-        with_area(&trials, |area| scatter(&explained, axes, |row| (row.conditions, row.trials), area))?;
+        with_area(&trials, |area| {
+            scatter(&explained, axes, |_, search| (search.conditions, search.trials), area)
+        })?;
         files.extend([cost, trials]);
     }
     Ok(files)
@@ -85,10 +90,13 @@ fn draw_ranks(rows: &[&Row], area: &Area<'_>) -> Result<()> {
         .light_line_style(WHITE)
         .draw()
         .map_err(failed)?;
-    for (question, colour) in questions(rows).into_iter().zip(COLOURS.iter().cycle()) {
+    let styles = COLOURS.iter().cycle().enumerate();
+    for (question, (number, colour)) in questions(rows).into_iter().zip(styles) {
+        // More lines than colours: the further ones are thin.
+        let width = if number < COLOURS.len() { 3 } else { 1 };
         let ranks: Vec<Option<usize>> =
             rows.iter().filter(|row| row.question == question).map(|row| row.strict).collect();
-        let style = colour.stroke_width(2);
+        let style = colour.stroke_width(width);
         chart
             .draw_series(LineSeries::new(steps(&ranks), style))
             .map_err(failed)?
@@ -120,14 +128,14 @@ fn steps(ranks: &[Option<usize>]) -> Vec<(f64, f64)> {
 fn scatter(
     rows: &[&Row],
     (x_axis, y_axis): (&str, &str),
-    figures: impl Fn(&Row) -> (u64, u64),
+    figures: impl Fn(&Row, Searched) -> (u64, u64),
     area: &Area<'_>,
 ) -> Result<()> {
     let points: Vec<(Question, f64, f64)> = rows
         .iter()
-        .map(|row| {
-            let (x, y) = figures(row);
-            (row.question, x.max(1) as f64, y.max(1) as f64)
+        .filter_map(|row| {
+            let (x, y) = figures(row, row.search?);
+            Some((row.question, x.max(1) as f64, y.max(1) as f64))
         })
         .collect();
     let range = |of: fn(&(Question, f64, f64)) -> f64| {
@@ -191,6 +199,18 @@ mod tests {
         let steps = steps(&[Some(1), Some(3), None, Some(3)]);
         let at = |rank: f64| steps.iter().filter(|(x, _)| *x == rank).map(|(_, y)| *y).fold(0.0, f64::max);
         assert_eq!((at(1.0), at(2.0), at(3.0), at(100.0)), (25.0, 25.0, 75.0, 75.0));
+    }
+
+    #[test]
+    fn three_plots_are_drawn_of_what_was_searched_for() {
+        let place = tempfile::tempdir().unwrap();
+        let results = Results { rows: vec![crate::row::tests::row(&[12], false)], ..Results::default() };
+        let files = draw(&results, place.path()).unwrap();
+        assert_eq!(files.len(), 3);
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(text.contains("explain (alone)"), "{}", file.display());
+        }
     }
 
     #[test]

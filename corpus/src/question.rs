@@ -1,6 +1,8 @@
 //! What is asked about each case: a technique, and what it is given beside the failing run.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -12,13 +14,15 @@ use crate::programs::Test;
 use crate::random::Random;
 use crate::report::{Part, Report};
 use crate::spectrum::{Formula, Spectrum};
-use crate::tool::{Answer, Help, Place, Tool};
+use crate::tool::{Answer, Cost, Coverage, Help, Place, Tool};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Technique {
     /// The report of `whydunit explain`, as it is read
     Explain,
+    /// The conditions of that report that save the run, and the statements around the first
+    Switching,
     /// The statements of the full slice, the nearest first
     FullSlice,
     /// The statements of the relevant slice, the nearest first
@@ -54,14 +58,14 @@ pub struct Answered {
     pub report: Option<Report>,
     pub status: Option<i32>,
     pub length: u64,
-    pub milliseconds: u64,
-    pub peak: u64,
+    pub cost: Cost,
 }
 
 impl Technique {
     pub fn name(self) -> &'static str {
         match self {
             Technique::Explain => "explain",
+            Technique::Switching => "switching",
             Technique::FullSlice => "full slice",
             Technique::RelevantSlice => "relevant slice",
             Technique::Random => "random order",
@@ -88,7 +92,7 @@ impl Question {
         let mut questions = Vec::new();
         for technique in techniques {
             let fits = |with: &&With| match technique {
-                Technique::Explain => true,
+                Technique::Explain | Technique::Switching => true,
                 Technique::FullSlice | Technique::RelevantSlice | Technique::Random => **with == With::Alone,
                 Technique::Ochiai | Technique::Tarantula | Technique::Dstar => **with == With::Passing,
             };
@@ -104,25 +108,33 @@ pub struct Inquiry<'a> {
     tool: &'a Tool,
     case: &'a Case,
     spectrum: OnceCell<Spectrum>,
-    executed: OnceCell<Vec<(Place, u64)>>,
+    executed: OnceCell<Coverage>,
+    explained: RefCell<BTreeMap<With, Rc<Answer<Report>>>>,
 }
 
 impl<'a> Inquiry<'a> {
     pub fn new(tool: &'a Tool, case: &'a Case) -> Inquiry<'a> {
-        Inquiry { tool, case, spectrum: OnceCell::new(), executed: OnceCell::new() }
+        Inquiry {
+            tool,
+            case,
+            spectrum: OnceCell::new(),
+            executed: OnceCell::new(),
+            explained: RefCell::default(),
+        }
     }
 
     /// The answer; `None` if the case lacks what the question wants to give.
     pub fn ask(&self, question: Question) -> Result<Option<Answered>> {
         let answered = match question.technique {
-            Technique::Explain => return self.explain(question.with),
+            Technique::Explain => return self.explain(question.with, Report::reading_order),
+            Technique::Switching => return self.explain(question.with, Report::switching_order),
             Technique::FullSlice => sliced(self.tool.slice(self.case, "full")?),
             Technique::RelevantSlice => sliced(self.tool.slice(self.case, "relevant")?),
             Technique::Random => {
                 let mut places: Vec<Place> =
                     self.executed()?.iter().map(|(place, _)| place.clone()).collect();
                 Random::new(0, &self.case.name).shuffle(&mut places);
-                Answered { order: Order::of(places), ..Answered::default() }
+                Answered { order: Order::of(places), cost: self.coverage()?.cost, ..Answered::default() }
             }
             Technique::Ochiai => self.suspect(Formula::Ochiai)?,
             Technique::Tarantula => self.suspect(Formula::Tarantula)?,
@@ -131,17 +143,29 @@ impl<'a> Inquiry<'a> {
         Ok(Some(answered))
     }
 
-    fn explain(&self, with: With) -> Result<Option<Answered>> {
+    /// The answer of `explain`, read in an order.
+    fn explain(&self, with: With, read: fn(&Report) -> Vec<(Place, Part)>) -> Result<Option<Answered>> {
+        let Some(answer) = self.explanation(with)? else { return Ok(None) };
+        let parts = answer.found.as_ref().map(read).unwrap_or_default();
+        let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
+        let Answer { status, found, length, cost } = answer.as_ref();
+        let (status, report, length, cost) = (*status, found.clone(), *length, *cost);
+        Ok(Some(Answered { order, parts, report, status, length, cost }))
+    }
+
+    fn explanation(&self, with: With) -> Result<Option<Rc<Answer<Report>>>> {
+        if let Some(known) = self.explained.borrow().get(&with) {
+            return Ok(Some(Rc::clone(known)));
+        }
         let help = match with {
             With::Alone => Some(Help::None),
             With::Passing => self.passing().map(Help::Passing),
             With::Reference => self.case.reference.as_deref().map(Help::Reference),
         };
         let Some(help) = help else { return Ok(None) };
-        let Answer { status, found, length, milliseconds, peak } = self.tool.explain(self.case, help)?;
-        let parts = found.as_ref().map(Report::reading_order).unwrap_or_default();
-        let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
-        Ok(Some(Answered { order, parts, report: found, status, length, milliseconds, peak }))
+        let answer = Rc::new(self.tool.explain(self.case, help)?);
+        self.explained.borrow_mut().insert(with, Rc::clone(&answer));
+        Ok(Some(answer))
     }
 
     /// The passing test with the same command line whose input is the most alike.
@@ -165,26 +189,29 @@ impl<'a> Inquiry<'a> {
                 self.spectrum.get_or_init(|| found)
             }
         };
-        Ok(Answered { order: spectrum.order(formula), ..Answered::default() })
+        Ok(Answered { order: spectrum.order(formula), cost: spectrum.cost, ..Answered::default() })
     }
 
     /// How often the failing run executed each statement.
     pub fn executed(&self) -> Result<&[(Place, u64)]> {
+        Ok(&self.coverage()?.counts)
+    }
+
+    fn coverage(&self) -> Result<&Coverage> {
         if let Some(known) = self.executed.get() {
             return Ok(known);
         }
         let found = match self.case.tests.get(self.case.failing) {
             Some(tested) => self.tool.coverage(self.case, &tested.test)?,
-            None => Vec::new(),
+            None => Coverage::default(),
         };
         Ok(self.executed.get_or_init(|| found))
     }
 }
 
 fn sliced(answer: Answer<Vec<Place>>) -> Answered {
-    let Answer { status, found, length, milliseconds, peak } = answer;
-    let order = Order::of(found.unwrap_or_default());
-    Answered { order, status, length, milliseconds, peak, ..Answered::default() }
+    let Answer { status, found, length, cost } = answer;
+    Answered { order: Order::of(found.unwrap_or_default()), status, length, cost, ..Answered::default() }
 }
 
 /// How many bytes are neither in a common beginning nor in a common end.
@@ -211,7 +238,7 @@ mod tests {
     #[test]
     fn each_technique_is_asked_with_what_it_can_use() {
         let all = Question::all(Technique::value_variants(), With::value_variants());
-        assert_eq!(all.len(), 3 + 3 + 3);
+        assert_eq!(all.len(), 2 * 3 + 3 + 3);
         assert!(all.contains(&Question { technique: Technique::Ochiai, with: With::Passing }));
     }
 }

@@ -6,8 +6,10 @@ use crate::tool::Place;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Report {
-    /// Where the run crashed, and the use of something without a value.
+    /// Where the run crashed, calls that lead to each other without end, and the use of something without a value.
     pub failed_at: Option<Line>,
+    #[serde(default)]
+    pub recursion: Vec<Line>,
     pub unset: Option<Line>,
     pub is_certain: bool,
     pub is_cut_short: bool,
@@ -27,6 +29,9 @@ pub struct Cause {
     pub second: Option<Line>,
     pub steps: Vec<Line>,
     pub path: Vec<Line>,
+    /// Where output is missing, how it would have come about.
+    #[serde(default)]
+    pub missed: Vec<Line>,
     pub before: Vec<Line>,
     pub reading: Vec<Line>,
 }
@@ -35,6 +40,17 @@ pub struct Cause {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Line {
     pub place: Option<Place>,
+}
+
+impl Cause {
+    /// What is told as PATH: from the condition to the failure, or to what should have happened instead.
+    pub fn way(&self) -> &[Line] {
+        if self.path.is_empty() { &self.missed } else { &self.path }
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = &Line> {
+        [&self.condition].into_iter().chain(&self.second).chain(&self.steps)
+    }
 }
 
 /// What a search took.
@@ -85,29 +101,48 @@ impl Part {
     }
 }
 
+/// Statements with the part of the report that each is read in first.
+#[derive(Default)]
+struct Reading(Vec<(Place, Part)>);
+
+impl Reading {
+    fn add<'a>(&mut self, lines: impl IntoIterator<Item = &'a Line>, part: Part) {
+        for place in lines.into_iter().filter_map(|line| line.place.as_ref()) {
+            if self.0.iter().all(|(known, _)| known != place) {
+                self.0.push((place.clone(), part));
+            }
+        }
+    }
+}
+
 impl Report {
-    /// The statements in the order in which a person reads them: where it FAILED, what was UNSET, CAUSE with what
+    /// The statements in the order in which a person reads them: where it FAILED, RECURSION, what was UNSET, CAUSE with what
     /// was decided by it, PATH, FROM, VALUE, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
     pub fn reading_order(&self) -> Vec<(Place, Part)> {
-        let mut read: Vec<(Place, Part)> = Vec::new();
-        let mut add = |lines: &mut dyn Iterator<Item = &Line>, part: Part| {
-            for place in lines.filter_map(|line| line.place.as_ref()) {
-                if read.iter().all(|(known, _)| known != place) {
-                    read.push((place.clone(), part));
-                }
-            }
-        };
-        add(&mut self.failed_at.iter().chain(&self.unset), Part::Failed);
+        let mut read = Reading::default();
+        read.add(self.failed_at.iter().chain(&self.recursion).chain(&self.unset), Part::Failed);
         if let Some((cause, others)) = self.causes.split_first() {
-            add(&mut [&cause.condition].into_iter().chain(&cause.second).chain(&cause.steps), Part::Cause);
-            add(&mut cause.path.iter(), Part::Path);
-            add(&mut cause.before.iter(), Part::From);
-            add(&mut self.value.iter(), Part::Value);
-            add(&mut others.iter().map(|other| &other.condition), Part::AlsoPossible);
-            add(&mut cause.reading.iter(), Part::ReadNext);
+            read.add(cause.conditions(), Part::Cause);
+            read.add(cause.way(), Part::Path);
+            read.add(&cause.before, Part::From);
+            read.add(&self.value, Part::Value);
+            read.add(others.iter().map(|other| &other.condition), Part::AlsoPossible);
+            read.add(&cause.reading, Part::ReadNext);
         }
-        add(&mut self.computed.iter(), Part::Computed);
-        read
+        read.add(&self.computed, Part::Computed);
+        read.0
+    }
+
+    /// What predicate switching alone has to say: the conditions that save the run, the likeliest first, and then the statements
+    /// around the first of them, by dependence.
+    pub fn switching_order(&self) -> Vec<(Place, Part)> {
+        let mut read = Reading::default();
+        if let Some((cause, others)) = self.causes.split_first() {
+            read.add(cause.conditions(), Part::Cause);
+            read.add(others.iter().flat_map(Cause::conditions), Part::AlsoPossible);
+            read.add(&cause.reading, Part::ReadNext);
+        }
+        read.0
     }
 }
 
@@ -125,13 +160,16 @@ mod tests {
             condition: line(10),
             steps: vec![line(11), line(10)],
             path: vec![line(10), line(12)],
+            missed: vec![line(99)],
             before: vec![line(5), Line { place: None }],
             reading: vec![line(5), line(6)],
             second: Some(line(13)),
         };
-        let other = Cause { condition: line(20), path: vec![line(98)], ..Cause::default() };
+        let other = Cause { condition: line(20), steps: vec![line(21)], ..Cause::default() };
         let report = Report {
             failed_at: Some(line(12)),
+            recursion: vec![line(14)],
+            unset: Some(line(15)),
             causes: vec![cause, other],
             value: vec![line(5), line(7)],
             computed: vec![line(97)],
@@ -139,10 +177,20 @@ mod tests {
         };
         let order = report.reading_order();
         let read: Vec<usize> = order.iter().map(|(place, _)| place.line).collect();
-        assert_eq!(read, [12, 10, 13, 11, 5, 7, 20, 6, 97]);
+        assert_eq!(read, [12, 14, 15, 10, 13, 11, 5, 7, 20, 6, 97]);
+        let switching: Vec<usize> = report.switching_order().iter().map(|(place, _)| place.line).collect();
+        assert_eq!(switching, [10, 13, 11, 20, 21, 5, 6]);
         let part =
             |number: usize| order.iter().find(|(place, _)| place.line == number).map(|(_, part)| *part);
         assert_eq!((part(12), part(13)), (Some(Part::Failed), Some(Part::Cause)));
         assert_eq!((part(20), part(6)), (Some(Part::AlsoPossible), Some(Part::ReadNext)));
+    }
+
+    #[test]
+    fn the_path_to_missing_output_is_the_one_that_was_not_gone() {
+        let cause = Cause { condition: line(3), missed: vec![line(3), line(8)], ..Cause::default() };
+        let report = Report { causes: vec![cause], ..Report::default() };
+        let last = report.reading_order().pop();
+        assert_eq!(last.map(|(place, part)| (place.line, part)), Some((8, Part::Path)));
     }
 }

@@ -7,7 +7,7 @@ use crate::cases::{Case, Fails, Fault};
 use crate::measure::{Ranks, names};
 use crate::question::{Answered, Inquiry, Question};
 use crate::report::{Line, Part};
-use crate::tool::Place;
+use crate::tool::{Cost, Place};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -35,15 +35,19 @@ pub struct Row {
     pub path: usize,
     pub path_starts_at_fault: bool,
     pub status: Option<i32>,
-    /// Instructions of the failing run, and of all trials.
+    /// Instructions of the failing run.
     pub length: u64,
+    /// What a search took: instructions of all trials, decisions of the failing run, trials.
+    pub search: Option<Searched>,
+    pub cost: Cost,
+}
+
+/// What a search for conditions took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Searched {
     pub instructions: u64,
     pub conditions: u64,
     pub trials: u64,
-    pub solver_calls: u64,
-    pub milliseconds: u64,
-    /// KiB
-    pub peak: u64,
 }
 
 impl Row {
@@ -70,16 +74,16 @@ impl Row {
             is_certain: report.is_certain,
             is_right: cause.is_some_and(|cause| is_at_fault(&cause.condition)),
             is_cut_short: report.is_cut_short,
-            path: cause.map_or(0, |cause| cause.path.len()),
-            path_starts_at_fault: cause.and_then(|cause| cause.path.first()).is_some_and(is_at_fault),
+            path: cause.map_or(0, |cause| cause.way().len()),
+            path_starts_at_fault: cause.and_then(|cause| cause.way().first()).is_some_and(is_at_fault),
             status: answered.status,
             length: answered.length,
-            instructions: report.search.instructions,
-            conditions: report.search.candidates,
-            trials: report.search.trials(),
-            solver_calls: 0,
-            milliseconds: answered.milliseconds,
-            peak: answered.peak,
+            search: answered.report.as_ref().map(|report| Searched {
+                instructions: report.search.instructions,
+                conditions: report.search.candidates,
+                trials: report.search.trials(),
+            }),
+            cost: answered.cost,
         })
     }
 
@@ -101,4 +105,90 @@ fn share(inquiry: &Inquiry<'_>, answered: &Answered) -> Result<Option<f64>> {
     let is_told = |place: &Place| answered.order.places().any(|told| told == place);
     let told: u64 = executed.iter().filter(|(place, _)| is_told(place)).map(|(_, count)| count).sum();
     Ok((total > 0).then(|| told as f64 / total as f64))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::measure::Order;
+    use crate::mutate::{Kind, Lines, Truth};
+    use crate::question::{Technique, With};
+    use crate::report::{Cause, Report, Search};
+    use crate::tool::Tool;
+
+    pub const ALONE: Question = Question { technique: Technique::Explain, with: With::Alone };
+
+    fn line(number: usize) -> Line {
+        Line { place: Some(Place { file: "main.c".to_owned(), line: number }) }
+    }
+
+    /// A case of a program of 40 statements without tests; the fault is in line 12, or by the lenient rule in line 11.
+    fn case() -> Case {
+        let truth = Truth { strict: Lines::from([12]), lenient: Lines::from([11, 12]) };
+        let fault = Fault {
+            kind: Kind::Branch,
+            origin: "relational".to_owned(),
+            file: "main.c".to_owned(),
+            line: 12,
+            truth,
+            change: "`<` → `<=`".to_owned(),
+        };
+        Case {
+            name: "small 1".to_owned(),
+            program: "small".to_owned(),
+            faults: vec![fault],
+            fails: Fails::Output,
+            directory: PathBuf::new(),
+            executable: PathBuf::new(),
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+            stdin: "",
+            expectations: Vec::new(),
+            criterion: None,
+            reference: None,
+            tests: Arc::default(),
+            failing: 0,
+            statements: Some(40),
+        }
+    }
+
+    /// The row of a report whose cause is in the first of these lines, with a path that leads over all.
+    pub fn row(lines: &[usize], is_certain: bool) -> Row {
+        let (case, path) = (case(), lines.iter().map(|number| line(*number)).collect());
+        let cause = lines.first().map(|number| Cause { condition: line(*number), path, ..Cause::default() });
+        let search = Search { candidates: 30, tried: 20, pairs: 5, instructions: 4000, ..Search::default() };
+        let report = Report { is_certain, causes: cause.into_iter().collect(), search, ..Report::default() };
+        let parts = report.reading_order();
+        let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
+        let cost = Cost { milliseconds: Some(70), peak: Some(2048), solver_calls: None };
+        let answered = Answered { order, parts, report: Some(report), status: Some(0), length: 1000, cost };
+        let tool = Tool { binary: PathBuf::new(), seconds: 1, budget: 1 };
+        Row::new(&Inquiry::new(&tool, &case), &case, ALONE, &answered)
+            .expect("a case without tests is not run")
+    }
+
+    #[test]
+    fn a_report_is_measured_by_both_rules() {
+        let row = row(&[11, 5, 12], true);
+        assert_eq!((row.strict, row.lenient, row.all), (Some(3), Some(1), Some(3)));
+        assert_eq!((row.part, row.told, row.path), (Some(Part::Cause), 3, 3));
+        assert_eq!(row.exam(), Some(3.0 / 40.0));
+        assert!(row.is_right && row.path_starts_at_fault && !row.is_wrong_with_confidence());
+        let search = row.search.expect("there was a search");
+        assert_eq!((search.conditions, search.trials, search.instructions), (30, 25, 4000));
+    }
+
+    #[test]
+    fn what_is_certain_and_elsewhere_is_wrong_with_confidence() {
+        let row = row(&[7, 8], true);
+        assert_eq!((row.strict, row.lenient, row.part), (None, None, None));
+        assert_eq!(row.exam(), Some(1.0), "all of the program is read for nothing");
+        assert!(row.is_wrong_with_confidence() && !row.path_starts_at_fault);
+        assert!(!super::tests::row(&[7], false).is_wrong_with_confidence());
+        assert!(!super::tests::row(&[], false).is_right);
+    }
 }

@@ -11,6 +11,7 @@ use crate::journal::{Drawn, Header, Journal};
 use crate::question::{Inquiry, Question};
 use crate::row::Row;
 use crate::suites::{self, Draw, Harvest, in_parallel};
+use crate::table;
 use crate::tool::Tool;
 
 /// Draws cases and asks about each what the file does not know yet. `place` keeps sources, executables and answers.
@@ -20,7 +21,7 @@ pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place:
     if mutants > 0 {
         journal.drawn(Drawn { mutants, tried, cases: cases.len(), not_compiled, never_failing })?;
     }
-    let progress = Progress { cases: cases.len(), done: Mutex::default() };
+    let progress = Progress::new(cases.len(), &journal, questions);
     let waiting = Mutex::new(cases.iter());
     in_parallel(draw.jobs, || {
         loop {
@@ -64,25 +65,83 @@ fn ask(case: &Case, tool: &Tool, questions: &[Question], journal: &Journal) -> R
     Ok(rows)
 }
 
-/// How far it is, and how good so far.
+/// How far it is, and how good the first technique that is asked is so far.
 struct Progress {
     cases: usize,
-    /// Cases, answers, and answers with the fault among the first five statements.
-    done: Mutex<(usize, usize, usize)>,
+    question: Option<Question>,
+    done: Mutex<Done>,
+}
+
+/// Cases, answers to the question, and those with the fault among the first five statements.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    cases: usize,
+    answers: usize,
+    near: usize,
+}
+
+impl Done {
+    fn add(&mut self, strict: Option<usize>) {
+        self.answers += 1;
+        self.near += usize::from(strict.is_some_and(|rank| rank <= 5));
+    }
 }
 
 impl Progress {
+    /// What an earlier run of the measurement has found out counts as well.
+    fn new(cases: usize, journal: &Journal, questions: &[Question]) -> Progress {
+        let question = questions.first().copied();
+        let mut done = Done::default();
+        question.into_iter().flat_map(|question| journal.ranks(question)).for_each(|rank| done.add(rank));
+        Progress { cases, question, done: Mutex::new(done) }
+    }
+
     fn tell(&self, rows: &[Row]) {
-        let Ok(mut done) = self.done.lock() else { return };
-        done.0 += 1;
-        done.1 += rows.len();
-        done.2 += rows.iter().filter(|row| row.strict.is_some_and(|rank| rank <= 5)).count();
-        let (cases, answers, near) = *done;
+        let (Ok(mut done), Some(question)) = (self.done.lock(), self.question) else { return };
+        done.cases += 1;
+        rows.iter().filter(|row| row.question == question).for_each(|row| done.add(row.strict));
+        let is_last = done.cases == self.cases;
+        let line = told(*done, self.cases, question);
         if std::io::stderr().is_terminal() {
-            let end = if cases == self.cases { "\n" } else { "" };
-            eprint!("\r{cases} of {} cases, {near} of {answers} within five {end}", self.cases);
-        } else if cases % 10 == 0 || cases == self.cases {
-            eprintln!("{cases} of {} cases, {near} of {answers} within five", self.cases);
+            eprint!("\r{line}{}", if is_last { "\n" } else { "" });
+        } else if done.cases % 10 == 0 || is_last {
+            eprintln!("{line}");
         }
+    }
+}
+
+/// A bar, and the share of faults within five.
+fn told(done: Done, cases: usize, question: Question) -> String {
+    const WIDTH: usize = 30;
+    let full = done.cases * WIDTH / cases.max(1);
+    let share = done.near * 100 / done.answers.max(1);
+    format!(
+        "[{:.<WIDTH$}] {} of {cases} cases, {}: {share} % of {} within five",
+        "#".repeat(full.min(WIDTH)),
+        done.cases,
+        table::title(question),
+        done.answers
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{Technique, With};
+
+    #[test]
+    fn progress_tells_how_far_it_is_and_how_good() {
+        let question = Question { technique: Technique::Explain, with: With::Alone };
+        let mut done = Done { cases: 2, ..Done::default() };
+        [Some(1), Some(6), None, Some(5)].into_iter().for_each(|rank| done.add(rank));
+        let line = told(done, 4, question);
+        assert_eq!(
+            line,
+            format!(
+                "[{}{}] 2 of 4 cases, explain (alone): 50 % of 4 within five",
+                "#".repeat(15),
+                ".".repeat(15)
+            )
+        );
     }
 }

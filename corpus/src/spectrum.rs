@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::cases::{Case, Tested};
 use crate::measure::Order;
-use crate::tool::{Place, Tool};
+use crate::tool::{Cost, Coverage, Place, Tool};
 
 /// In how many failing and passing tests each statement was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Spectrum {
     executed: BTreeMap<Place, Counts>,
     /// Of all tests.
     total: Counts,
+    /// What it took to run all tests.
+    pub cost: Cost,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,8 +50,9 @@ impl Spectrum {
         let mut spectrum = Spectrum::default();
         for Tested { test, passes } in case.tests.iter() {
             if let Some(passes) = passes {
-                let covered = tool.coverage(case, test)?;
-                spectrum.add(covered.into_iter().map(|(place, _)| place).collect(), *passes);
+                let Coverage { counts, cost } = tool.coverage(case, test)?;
+                spectrum.add(counts.into_iter().map(|(place, _)| place).collect(), *passes);
+                spectrum.cost = spectrum.cost.and(cost);
             }
         }
         Ok(spectrum)

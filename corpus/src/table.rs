@@ -7,31 +7,49 @@ use crate::cases::Fails;
 use crate::journal::{Drawn, Results};
 use crate::measure::{Summary, mean, median};
 use crate::mutate::Kind;
-use crate::question::{Question, Technique};
+use crate::papers;
+use crate::question::{Question, Technique, With};
 use crate::row::Row;
+use crate::suites::Suite;
 
 /// All tables, as Markdown.
 pub fn tables(results: &Results, with_cases: bool) -> String {
     let rows: Vec<&Row> = results.rows.iter().collect();
     let mut text = format!("{}\n{}\n", accuracy(&rows), costs(&rows));
-    for question in questions(&rows).into_iter().filter(|question| question.technique == Technique::Explain) {
+    let _ = writeln!(
+        text,
+        "What the papers say of their own methods, on other programs:\n\n{}",
+        papers::ranks_told()
+    );
+    for question in questions(&rows) {
         let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
         let _ = writeln!(text, "{}, by what is wrong:\n\n{}", title(question), split(&asked));
-        if with_cases {
+        if with_cases && question.technique == Technique::Explain {
             let _ = writeln!(text, "{}, case by case:\n\n{}", title(question), cases(&asked));
         }
     }
     if let Some(drawn) = &results.drawn {
-        let Drawn { mutants, tried, cases, not_compiled, never_failing } = drawn;
-        let _ = writeln!(
-            text,
-            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile."
-        );
+        let is_pairs = results.header.as_ref().is_some_and(|header| header.suite == Suite::Pairs);
+        let _ = writeln!(text, "{}", became(drawn, is_pairs));
     }
     text
 }
 
-fn title(question: Question) -> String {
+/// What became of all that was tried.
+fn became(drawn: &Drawn, is_pairs: bool) -> String {
+    let Drawn { mutants, tried, cases, not_compiled, never_failing } = drawn;
+    match is_pairs {
+        true => format!(
+            "{tried} combinations of two of {mutants} mutants were tried: {cases} fail where neither does alone, {never_failing} do not; \
+             {not_compiled} mutants or combinations do not compile."
+        ),
+        false => format!(
+            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile."
+        ),
+    }
+}
+
+pub fn title(question: Question) -> String {
     format!("{} ({})", question.technique.name(), question.with.name())
 }
 
@@ -68,12 +86,32 @@ fn accuracy(rows: &[&Row]) -> String {
         if lenient != strict {
             let _ = writeln!(text, "| {name} | lenient | {} | | | |", shares(&Summary::new(&lenient)));
         }
+        if let Some(alike) = alone_on_the_same(question, &asked, rows) {
+            let _ = writeln!(
+                text,
+                "| {} | alone, the same cases | strict | {} | | | |",
+                question.technique.name(),
+                shares(&alike)
+            );
+        }
         if asked.iter().any(|row| row.faults.len() > 1) {
             let all: Vec<_> = asked.iter().map(|row| row.all).collect();
             let _ = writeln!(text, "| {name} | strict, all faults | {} | | | |", shares(&Summary::new(&all)));
         }
     }
     text
+}
+
+/// Where not all cases have a passing input: how good the technique is without it on those that do.
+fn alone_on_the_same(question: Question, asked: &[&Row], rows: &[&Row]) -> Option<Summary> {
+    let alone = Question { with: With::Alone, ..question };
+    let cases: BTreeSet<&str> = asked.iter().map(|row| row.case.as_str()).collect();
+    let others: Vec<&&Row> = rows.iter().filter(|row| row.question == alone).collect();
+    if question == alone || others.len() <= asked.len() {
+        return None;
+    }
+    let ranks = others.iter().filter(|row| cases.contains(row.case.as_str())).map(|row| row.strict);
+    Some(Summary::new(&ranks.collect::<Vec<_>>()))
 }
 
 /// What each technique takes.
@@ -84,26 +122,32 @@ fn costs(rows: &[&Row]) -> String {
     );
     for question in questions(rows) {
         let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
-        let number = |of: &dyn Fn(&Row) -> f64| median(asked.iter().map(|row| of(row)));
-        let ratio = |row: &Row| row.instructions as f64 / row.length.max(1) as f64;
+        // What nobody measured is no zero.
+        let number = |of: &dyn Fn(&Row) -> Option<f64>, digits: usize, unit: &str| {
+            let known: Vec<f64> = asked.iter().filter_map(|row| of(row)).collect();
+            if known.is_empty() { "–".to_owned() } else { format!("{:.digits$}{unit}", median(known)) }
+        };
+        let whole =
+            |of: &dyn Fn(&Row) -> Option<u64>| number(&|row| of(row).map(|count| count as f64), 0, "");
+        let ratio = |row: &Row| Some(row.search?.instructions as f64 / row.length.max(1) as f64);
         let _ = writeln!(
             text,
-            "| {} | {} | {:.0} | {:.0} % | {:.0} | {:.0} | {:.0} | {:.1} | {:.0} | {:.0} | {:.0} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             question.technique.name(),
             question.with.name(),
-            number(&|row| row.told as f64),
-            number(&|row| row.share.unwrap_or(0.0) * 100.0),
-            number(&|row| row.path as f64),
-            number(&|row| row.conditions as f64),
-            number(&|row| row.trials as f64),
-            number(&ratio),
-            number(&|row| row.solver_calls as f64),
-            number(&|row| row.milliseconds as f64),
-            number(&|row| row.peak as f64 / 1024.0),
+            whole(&|row| Some(row.told as u64)),
+            number(&|row| Some(row.share? * 100.0), 0, " %"),
+            whole(&|row| row.search.map(|_| row.path as u64)),
+            whole(&|row| Some(row.search?.conditions)),
+            whole(&|row| Some(row.search?.trials)),
+            number(&ratio, 1, ""),
+            whole(&|row| row.cost.solver_calls),
+            whole(&|row| row.cost.milliseconds),
+            number(&|row| Some(row.cost.peak? as f64 / 1024.0), 0, ""),
             asked.iter().filter(|row| row.is_cut_short).count(),
         );
     }
-    text + "\nMedians; times are those of one core of the machine at hand.\n"
+    text + "\nMedians; times are those of one core of the machine at hand, of spectra those of all tests.\n"
 }
 
 /// Shares of ranks by the strict rule: each kind of fault and of failure, each operator, each program.
@@ -183,4 +227,38 @@ fn shares(summary: &Summary) -> String {
         share(summary.within_ten),
         share(summary.missed),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::tests::row;
+
+    fn results() -> Results {
+        let rows = [row(&[12], true), row(&[7, 8, 12], false), row(&[7], true), row(&[], false)];
+        let named = |(number, row): (usize, Row)| Row { case: format!("small {number}"), ..row };
+        Results { rows: rows.into_iter().enumerate().map(named).collect(), ..Results::default() }
+    }
+
+    #[test]
+    fn shares_are_counted_of_all_cases_and_what_was_not_measured_is_no_zero() {
+        let text = tables(&results(), true);
+        let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
+        has(
+            "| explain | alone | strict | 4 | 25 % | 50 % | 50 % | 50 % | 50 % | 3 | 52.5 % | 2 | 1 | 1 of 3 |",
+        );
+        has("| explain | alone | 1 | – | 1 | 30 | 25 | 4.0 | – | 70 | 2 | 0 |");
+        has("| branch | 4 | 25 % |");
+        has("| small | 12 | relational | branch | `<` → `<=` | output | miss | miss |  | 1 |");
+    }
+
+    #[test]
+    fn a_technique_that_not_all_cases_allow_is_set_beside_itself_without_help_on_the_same_cases() {
+        let mut results = results();
+        let helped = Question { with: With::Passing, ..crate::row::tests::ALONE };
+        results.rows.push(Row { question: helped, case: "small 1".to_owned(), ..row(&[12], false) });
+        let text = tables(&results, false);
+        let line = "| explain | alone, the same cases | strict | 1 | 0 % | 100 % | 100 % | 100 % | 0 % | 3 |";
+        assert!(text.contains(line), "{text}");
+    }
 }

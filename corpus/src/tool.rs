@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::cases::{Case, Fails};
 use crate::limited::{self, Ran};
@@ -56,8 +56,44 @@ pub struct Answer<T> {
     pub found: Option<T>,
     /// Instructions of the failing run.
     pub length: u64,
-    pub milliseconds: u64,
-    pub peak: u64,
+    pub cost: Cost,
+}
+
+/// What an answer took; nothing if nobody was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    pub milliseconds: Option<u64>,
+    /// The most memory at once, in KiB.
+    pub peak: Option<u64>,
+    /// Questions to a solver.
+    pub solver_calls: Option<u64>,
+}
+
+impl Cost {
+    fn of(ran: &Ran) -> Cost {
+        let milliseconds = u64::try_from(ran.time.as_millis()).unwrap_or(u64::MAX);
+        Cost { milliseconds: Some(milliseconds), peak: Some(ran.peak), solver_calls: None }
+    }
+
+    /// Of two runs, one after the other.
+    pub fn and(self, next: Cost) -> Cost {
+        let both = |one: Option<u64>, other: Option<u64>, join: fn(u64, u64) -> u64| match (one, other) {
+            (Some(one), Some(other)) => Some(join(one, other)),
+            _ => one.or(other),
+        };
+        Cost {
+            milliseconds: both(self.milliseconds, next.milliseconds, u64::saturating_add),
+            peak: both(self.peak, next.peak, u64::max),
+            solver_calls: both(self.solver_calls, next.solver_calls, u64::saturating_add),
+        }
+    }
+}
+
+/// How often each statement was executed.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    pub counts: Vec<(Place, u64)>,
+    pub cost: Cost,
 }
 
 /// What helps to explain beside the failing run.
@@ -119,13 +155,12 @@ impl Tool {
         let mut command = self.command("slice", self.seconds, &case.directory);
         command.args(["--format", "json", "--kind", kind, "--at", criterion]);
         let ran = self.ask(command, case)?;
-        let Answer { status, found, length, milliseconds, peak } = answer::<Slice>(&ran, "slice");
-        let found = found.map(Slice::by_distance);
-        Ok(Answer { status, found, length, milliseconds, peak })
+        let Answer { status, found, length, cost } = answer::<Slice>(&ran, "slice");
+        Ok(Answer { status, found: found.map(Slice::by_distance), length, cost })
     }
 
     /// How often each statement is executed in a test of the case's program, up to where it counts as hanging.
-    pub fn coverage(&self, case: &Case, test: &Test) -> Result<Vec<(Place, u64)>> {
+    pub fn coverage(&self, case: &Case, test: &Test) -> Result<Coverage> {
         let place = tempfile::tempdir_in(&case.directory).context("no directory can be made for a run")?;
         native::lay_out(test, place.path())?;
         let mut command = self.command("dump", self.seconds, place.path());
@@ -133,7 +168,8 @@ impl Tool {
         command.args(["coverage", "--to", HANG_AFTER, "--stdin", native::INPUT, "--"]);
         command.arg(executable).args(test.arguments());
         let ran = limited::run(command, &place.path().join(ANSWER))?;
-        Ok(String::from_utf8_lossy(&ran.stdout).lines().filter_map(covered).collect())
+        let counts = String::from_utf8_lossy(&ran.stdout).lines().filter_map(covered).collect();
+        Ok(Coverage { counts, cost: Cost::of(&ran) })
     }
 
     fn command(&self, what: &str, seconds: u64, directory: &Path) -> Command {
@@ -183,6 +219,11 @@ fn answer<T: DeserializeOwned>(ran: &Ran, kind: &str) -> Answer<T> {
     struct Envelope {
         findings: Vec<serde_json::Value>,
         failure: Option<Failure>,
+        counts: Option<Counts>,
+    }
+    #[derive(Deserialize)]
+    struct Counts {
+        solver_calls: Option<u64>,
     }
     #[derive(Deserialize)]
     struct Failure {
@@ -195,8 +236,7 @@ fn answer<T: DeserializeOwned>(ran: &Ran, kind: &str) -> Answer<T> {
         status: ran.status,
         found: finding.and_then(|finding| serde_json::from_value(finding).ok()),
         length: envelope.failure.map_or(0, |failure| failure.time),
-        milliseconds: u64::try_from(ran.time.as_millis()).unwrap_or(u64::MAX),
-        peak: ran.peak,
+        cost: Cost { solver_calls: envelope.counts.and_then(|counts| counts.solver_calls), ..Cost::of(ran) },
     }
 }
 
