@@ -92,7 +92,8 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         PageFormat::Json => {
             let counts = json!(report.search);
             let verdict = Verdict::Failed(failure.clone());
-            envelope("explain", &recorded.case, &verdict, vec![json!(report)], counts)
+            let causes = report.verdict().iter().map(|cause| json!(cause)).collect();
+            envelope("explain", &recorded.case, &verdict, vec![json!(report)], causes, counts)
         }
         PageFormat::Html => report.html(&Page::new(&explained, &explain_page::texts(&recorded, &failure))),
     };
@@ -117,6 +118,12 @@ fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
             Ok(())
         }
         // The program is understood without the two dashes as well, if its arguments are plain words.
+        Some(_) if command.is_empty() && sources.first().is_some_and(|first| compile::is_source(first)) => {
+            let name = sources.first().map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
+            Err(usage(anyhow!(
+                "the arguments of {name} come after --: whydunit explain [OPTIONS] {name} -- ARGS"
+            )))
+        }
         Some(_) if command.is_empty() => {
             *command = std::mem::take(sources);
             Ok(())
@@ -242,10 +249,13 @@ fn telling(meter: Arc<Meter>) -> impl Fn() -> String + Send + 'static {
 fn did_not_fail(recorded: &RecordedCase, verdict: &Verdict) -> Result<u8, Failure> {
     let printed = recorded.recording.last().kernel.output.contents(Stream::Stdout);
     let shown = escaped(printed.get(..MOST_SHOWN).unwrap_or(&printed));
-    let message = match verdict {
-        Verdict::CannotTell(reason) => format!("nobody can tell whether it failed: {reason}"),
-        _ if printed.is_empty() => "the program did not fail, and printed nothing".to_owned(),
-        _ => format!("the program did not fail; it printed \"{shown}\""),
+    if let Verdict::CannotTell(reason) = verdict {
+        let message = anyhow!("nobody can tell whether it failed: {reason}");
+        return Err(Failure::new(exit_code::NO_ANSWER, message));
+    }
+    let message = match printed.is_empty() {
+        true => "the program did not fail, and printed nothing".to_owned(),
+        false => format!("the program did not fail; it printed \"{shown}\""),
     };
     let hint = "what it should have done is told by --expect-stdout and its kin, see whydunit explain --help";
     Err(Failure::new(exit_code::NO_FAILURE, anyhow!("{message}; {hint}")))

@@ -92,7 +92,7 @@ pub fn minimize(arguments: &MinimizeArguments) -> Result<u8, Failure> {
         Format::Json => {
             let counts = json!({ "runs": report.runs.asked, "remembered": report.runs.remembered });
             let verdict = Verdict::Failed(minimizer.failure().clone());
-            envelope("minimize", &case, &verdict, vec![json!(report)], counts)
+            envelope("minimize", &case, &verdict, vec![json!(report)], Vec::new(), counts)
         }
     };
     asking::print(&text)?;

@@ -59,7 +59,7 @@ pub fn slice(arguments: &SliceArguments) -> Result<u8, Failure> {
         (Format::Json, _) => {
             let counts = json!(report.counts);
             let verdict = recorded.judge()?;
-            envelope("slice", &recorded.case, &verdict, vec![json!(report)], counts)
+            envelope("slice", &recorded.case, &verdict, vec![json!(report)], Vec::new(), counts)
         }
     };
     asking::print(&text)?;

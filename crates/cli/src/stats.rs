@@ -35,7 +35,7 @@ pub fn stats(arguments: &StatsArguments) -> Result<u8, Failure> {
         Format::Text => text(&statistics, checkpoints, &examined),
         Format::Json => {
             let counts = counts(&statistics, checkpoints, &examined);
-            envelope("stats", &examined.case, &examined.verdict, Vec::new(), counts)
+            envelope("stats", &examined.case, &examined.verdict, Vec::new(), Vec::new(), counts)
         }
     };
     let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());

@@ -45,7 +45,7 @@ pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
                 "statements": story.slice.statements.len(),
             });
             let verdict = recorded.judge()?;
-            envelope("why", &recorded.case, &verdict, vec![json!(report)], counts)
+            envelope("why", &recorded.case, &verdict, vec![json!(report)], Vec::new(), counts)
         }
     };
     asking::print(&text)?;

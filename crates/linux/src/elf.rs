@@ -215,7 +215,8 @@ impl ProgramHeader {
 
 fn program_headers(file: &[u8], header: &Header) -> Result<Vec<ProgramHeader>, ElfError> {
     let size = header.table_entries * PROGRAM_HEADER_SIZE;
-    let table = slice(file, header.table_offset, size).ok_or(ElfError::Truncated("its program headers"))?;
+    let table =
+        slice(file, header.table_offset, size).ok_or(ElfError::Truncated("its table of program headers"))?;
     let entries = table.chunks_exact(PROGRAM_HEADER_SIZE as usize);
     Ok(entries
         .map(|entry| ProgramHeader {
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(with(|file| file[16] = 4), Err(ElfError::CoreDump));
         assert!(matches!(with(|file| file[18] = 183), Err(ElfError::OtherMachine(_))));
         assert!(matches!(with(|file| file[5] = 2), Err(ElfError::OtherMachine(_))));
-        assert_eq!(with(|file| file.truncate(100)), Err(ElfError::Truncated("its program headers")));
+        assert_eq!(with(|file| file.truncate(100)), Err(ElfError::Truncated("its table of program headers")));
         assert_eq!(with(|file| file.truncate(9000)), Err(ElfError::Truncated("a segment")));
     }
 

@@ -3,9 +3,10 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Failing, Scratch, crashing, example, options, own, printing};
-use locate::switching::{Effect, Options, Order};
+use locate::switching::{Effect, Meter, Options, Order};
 use replay::Heap;
 
 #[test]
@@ -114,4 +115,77 @@ fn a_trial_that_takes_memory_without_end_is_given_up() {
         // A trial is also given up after a million instructions more than the run took; with a page for every few of them that is too late.
         assert!(longest > Some(100_000) && longest < Some(600_000), "{heap:?}: {longest:?}");
     }
+}
+
+/// All but the last of the decisions that are tried lead to the same crash; the last one leads past it, to another.
+const LAST_OF_MANY: &str = "
+#include <stdio.h>
+static int value = 7;
+static int *slots[40];
+static int wanted(int i) {
+    if (i > 0)
+        return 1;
+    return 0;
+}
+int main(int argc, char **argv) {
+    int skipped = 0, *end = NULL;
+    for (int i = 0; i < 40; i++) {
+        if (wanted(i))
+            slots[i] = &value;
+        else
+            skipped++;
+    }
+    printf(\"%d skipped\\n\", skipped);
+    int first = *slots[0];
+    printf(\"%d\\n\", first);
+    if (argc > 0)
+        *end = first;
+    return 0;
+}
+";
+
+#[test]
+fn each_decision_of_a_condition_is_looked_at_for_whether_it_avoids_the_crash() {
+    let scratch = Scratch::new("last-of-many");
+    let program = scratch.compile(&scratch.write("last", LAST_OF_MANY), &["-O0"]);
+    let mut failing = Failing::new(crashing(&program, &[], ""));
+    let found = failing.switch(&options());
+    let survives = found.critical.iter().any(|critical| critical.effect == Effect::Survives);
+    assert!(survives, "{:?}", found.statistics);
+    assert_eq!(found.statistics.unclassified, 0);
+    assert!(failing.lines(&found).contains(&13), "{:?}", failing.lines(&found));
+}
+
+#[test]
+fn no_more_instructions_are_taken_than_the_budget_has() {
+    let scratch = Scratch::new("budget");
+    let program = scratch.compile(&own("records"), &["-O0"]);
+    let mut failing = Failing::new(printing(&program, &[], RECORDS, EXPECTED));
+    let all = failing.switch(&options()).statistics;
+    for budget in [0, 1, all.instructions / 3, all.instructions - 1] {
+        for threads in [1, 3] {
+            let found = failing.switch(&Options { budget, threads, ..options() });
+            assert!(found.statistics.instructions <= budget, "{budget}: {:?}", found.statistics);
+            assert!(found.is_cut_short && found.statistics.tried < all.tried, "{budget}");
+        }
+    }
+    let found = failing.switch(&Options { budget: all.instructions, ..options() });
+    assert_eq!((found.statistics, found.is_cut_short), (all, false));
+}
+
+/// Whoever ends a search early gets what was found so far.
+#[test]
+fn all_trials_that_have_ended_are_told_of_when_a_search_is_ended() {
+    let scratch = Scratch::new("ended");
+    let program = scratch.compile(&own("records"), &["-O0"]);
+    let mut failing = Failing::new(printing(&program, &[], RECORDS, EXPECTED));
+    let mut ended_midway = 0;
+    for calls in (1..200).step_by(9) {
+        let asked = AtomicU64::new(0);
+        let meter = Meter::new(move || asked.fetch_add(1, Ordering::Relaxed) > calls);
+        let found = failing.switch_until(&Options { threads: 1, ..options() }, &meter);
+        assert!(found.trials.len() as u64 >= meter.tried.load(Ordering::Relaxed), "after {calls} calls");
+        ended_midway += usize::from(found.is_cut_short && !found.critical.is_empty());
+    }
+    assert!(ended_midway > 0, "no search was ended after something was found");
 }

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 /// The version of the form; within one there are only additions.
 const SCHEMA: &str = "whydunit/1";
 
-/// An answer. What a command finds it adds to `findings`, and its figures are `counts`.
+/// An answer. What a command finds it adds to `findings`, what it concludes to `causes`, the likeliest first, and its figures are `counts`.
 pub fn envelope(
     command: &str,
     case: &Case,
     verdict: &Verdict,
     findings: Vec<Value>,
+    causes: Vec<Value>,
     counts: Value,
 ) -> String {
     let failure = match verdict {
@@ -24,7 +25,7 @@ pub fn envelope(
     if let Verdict::CannotTell(reason) = verdict {
         told.insert("reason".to_owned(), json!(reason));
     }
-    told.insert("causes".to_owned(), json!([]));
+    told.insert("causes".to_owned(), json!(causes));
     let answer = json!({
         "schema": SCHEMA,
         "command": command,

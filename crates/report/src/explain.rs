@@ -55,6 +55,33 @@ pub struct ExplainReport {
     pub difference: Option<InducingReport>,
 }
 
+/// A cause in a few words: all that a program needs that only passes it on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VerdictReport<'a> {
+    pub technique: &'static str,
+    pub place: Option<&'a PlaceReport>,
+    pub text: String,
+    /// What the run does without it, as the end of a sentence.
+    pub otherwise: &'a str,
+    pub is_certain: bool,
+}
+
+impl ExplainReport {
+    /// The causes, the likeliest first.
+    pub fn verdict(&self) -> Vec<VerdictReport<'_>> {
+        let causes = self.causes.iter().enumerate();
+        let told = causes.map(|(number, cause)| VerdictReport {
+            technique: self.kind,
+            place: cause.condition.place.as_ref(),
+            text: cause.condition.text(),
+            otherwise: &cause.otherwise,
+            // Of several, the first alone can be.
+            is_certain: number == 0 && self.is_certain,
+        });
+        told.collect()
+    }
+}
+
 /// Bytes of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InducingReport {

@@ -187,8 +187,8 @@ impl Page {
             parts.push(format!("besides, because no single decision helped: {}", besides(search)));
         }
         parts.push(format!(
-            "{} ended as the failing run without being run on, {} gave up by budget · {} instructions in all",
-            search.parked_for_good, search.cut_short, search.instructions
+            "{} ended as the failing run without being run on, {} were set aside and run on, {} were given up for what they printed, {} by budget · {} instructions in all",
+            search.parked_for_good, search.woken, search.wrong_output, search.cut_short, search.instructions
         ));
         if let Some(difference) = &report.difference {
             parts.push(format!(
@@ -200,6 +200,12 @@ impl Page {
             parts.push(format!(
                 "{} more trials passed as far as the machine can tell, and were not run again or could not be judged",
                 search.unverified
+            ));
+        }
+        if search.unclassified > 0 {
+            parts.push(format!(
+                "{} trials failed as well, and were not looked at whether they avoided the crash before",
+                search.unclassified
             ));
         }
         if search.left_out > 0 {
@@ -273,8 +279,8 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
         (false, _) => vec![
             format!("no condition explains this: each of the {tried} decisions was tried the other way,"),
             match besides(&report.search) {
-                tried if tried.is_empty() => "and none of that saves the run.".to_owned(),
-                tried => format!("besides {tried}: none of that saves the run."),
+                tried if tried.is_empty() => format!("and none of that saves the run{}.", as_far_as(&report.search)),
+                tried => format!("besides {tried}: none of that saves the run{}.", as_far_as(&report.search)),
             },
             match (report.is_missing, report.is_constant) {
                 (true, _) => "What is missing was never written, so nothing leads to it.".to_owned(),
@@ -283,6 +289,14 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
                 _ => "So the wrong value is most likely computed, not selected.".to_owned(),
             },
         ],
+    }
+}
+
+/// What limits a claim that nothing saves the run.
+fn as_far_as(search: &Statistics) -> String {
+    match search.unverified + search.unclassified {
+        0 => String::new(),
+        unknown => format!(", as far as was looked: {unknown} trials were not judged to the end"),
     }
 }
 

@@ -82,7 +82,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        found.statistics.unverified += verifier.unverified;
+        verifier.tell(&mut found.statistics);
     }
 
     /// Makes all decisions of a condition go another way.
@@ -132,7 +132,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        found.statistics.unverified += verifier.unverified;
+        verifier.tell(&mut found.statistics);
     }
 
     /// Makes a second decision go the other way in runs in which a first one has.
@@ -184,6 +184,7 @@ impl Search<'_, '_> {
         found.statistics.pairs += second.statistics.tried;
         found.statistics.instructions += second.statistics.instructions;
         found.statistics.unverified += second.statistics.unverified;
+        found.statistics.unclassified += second.statistics.unclassified;
         let helps = |critical: &Critical| critical.effect != Effect::Skips;
         let pair = |critical: Critical| {
             let decided = recording.decision(&mut code, critical.instance.time);

@@ -27,6 +27,8 @@ const LARGEST_BATCH: usize = 1 << 14;
 const MOST_ROUNDS: usize = 64;
 /// What a trial may take beyond what the failing run took; of a hang, which was cut off anyway, less.
 const GRACE: u64 = 1 << 20;
+/// So many trials that passed are run again after nobody wants to wait any more.
+const MOST_LATE: usize = 8;
 const GRACE_OF_HANGS: u64 = 1 << 17;
 
 /// How the search is made.
@@ -163,9 +165,9 @@ impl<'a, 'p> Search<'a, 'p> {
     fn in_batches(&mut self, order: &[usize], found: &mut Found, options: &Options, meter: &Meter) {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
-        let (mut done, mut batch) = (0, FIRST_BATCH);
+        let (mut done, mut batch, mut late) = (0, FIRST_BATCH, 0);
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
-            if found.statistics.instructions > options.budget || meter.is_over() {
+            if found.is_cut_short || meter.is_over() {
                 found.is_cut_short = true;
                 break;
             }
@@ -176,17 +178,21 @@ impl<'a, 'p> Search<'a, 'p> {
             let all: Vec<&Job> = jobs.iter().map(|(_, job)| job).collect();
             let trials = make(self.recording, &all, &rules, options.threads);
             for ((place, job), trial) in jobs.iter().zip(trials) {
-                // To look at a trial takes as long as to make it.
-                if meter.is_over() {
+                if found.statistics.instructions.saturating_add(trial.instructions) > options.budget {
+                    found.is_cut_short = true;
                     break;
                 }
-                self.note(found, *place, job, trial, &mut verifier, meter);
+                // To look at a trial takes as long as to make it; of those that passed, some are worth it even to somebody who waits.
+                let is_late = meter.is_over();
+                late += usize::from(is_late && trial.ending == Ending::Passed);
+                let is_looked_at = !is_late || trial.ending == Ending::Passed && late <= MOST_LATE;
+                self.note(found, *place, job, trial, Some(&mut verifier).filter(|_| is_looked_at), meter);
             }
             done += places.len();
             batch = (batch * 2).min(LARGEST_BATCH);
         }
         found.is_cut_short |= meter.is_over();
-        found.statistics.unverified += verifier.unverified;
+        verifier.tell(&mut found.statistics);
     }
 
     /// Takes down what came of a trial.
@@ -196,7 +202,7 @@ impl<'a, 'p> Search<'a, 'p> {
         place: usize,
         job: &Job,
         trial: Trial,
-        verifier: &mut Verifier<'_>,
+        verifier: Option<&mut Verifier<'_>>,
         meter: &Meter,
     ) {
         if !trial.begun {
@@ -207,6 +213,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let number = found.trials.len() + 1;
         let instance = found.instances.list.get(place).copied();
         if let Some((instance, known)) = instance.and_then(|one| Some((one, found.instances.known(&one)?)))
+            && let Some(verifier) = verifier
             && let Some(saved) = verifier.look(self.recording, &instance, known, job, &trial)
         {
             meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);

@@ -23,6 +23,8 @@ pub struct Statistics {
     /// Trials that passed, of conditions of which enough others had passed before; they were not run again. And such that the user's
     /// commands or assertions could not judge.
     pub unverified: u64,
+    /// Trials after a crash that failed as well, of conditions of which enough others had been looked at: it is not known whether they avoided it.
+    pub unclassified: u64,
     /// The first trial that saved the run.
     pub first: Option<u64>,
     /// Trials of other cases of switch statements, of all decisions of a condition at once, and of pairs of decisions.

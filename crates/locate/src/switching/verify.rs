@@ -16,6 +16,7 @@ use replay::{Bytes, Case, Channel, Expectation, Flow, Recording, Scanner};
 use super::classify::{Point, Presence};
 use super::judging::Judge;
 use super::plan::Diverted;
+use super::statistics::Statistics;
 use super::sweep::Job;
 use super::trial::{Ending, Trial};
 use crate::instances::{Instance, KnownCondition};
@@ -24,8 +25,9 @@ use crate::instances::{Instance, KnownCondition};
 const MOST_ASKED: usize = 1 << 12;
 /// So many trials of one condition that passed are run again: a loop can be left at each of its iterations.
 const MOST_PASSED: usize = 16;
-/// So many of one condition that failed are looked at: was what failed before avoided?
-const MOST_FAILED: usize = 4;
+/// So many of one condition that failed are looked at in any case: was what failed before avoided? And as many of all as these instructions suffice for.
+const FAILED_OF_EACH: usize = 4;
+const LOOKED_THROUGH: u64 = 1 << 27;
 
 /// What comes of a condition that goes the other way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +91,11 @@ pub struct Verifier<'a> {
     /// When the lines of assertions were reached first in the failing run.
     reached: Vec<Option<Time>>,
     /// Trials that passed and were not looked at any more, or that nobody could judge.
-    pub unverified: u64,
+    unverified: u64,
+    /// Trials that failed and were not looked at any more.
+    unclassified: u64,
+    /// Instructions that were looked through in trials that failed.
+    looked_through: u64,
 }
 
 /// What is known about a run of which nobody knows yet what it is worth.
@@ -136,6 +142,8 @@ impl<'a> Verifier<'a> {
             asked,
             reached: reached.map(|checked| checked.first).unwrap_or_default(),
             unverified: 0,
+            unclassified: 0,
+            looked_through: 0,
         }
     }
 
@@ -194,6 +202,12 @@ impl<'a> Verifier<'a> {
         again.has_passed.then(|| again.critical(*instance, effect, change))
     }
 
+    /// Adds how much was not looked at.
+    pub fn tell(&self, statistics: &mut Statistics) {
+        statistics.unverified += self.unverified;
+        statistics.unclassified += self.unclassified;
+    }
+
     /// Whether a trial may have come to something that is not known yet.
     fn is_worth_it(&mut self, condition: u32, trial: &Trial) -> bool {
         let has_passed = trial.ending == Ending::Passed;
@@ -205,9 +219,18 @@ impl<'a> Verifier<'a> {
         }
         let looked_at = self.looked_at.entry((condition, has_passed)).or_default();
         *looked_at += 1;
-        let most = if has_passed { MOST_PASSED } else { MOST_FAILED };
-        let is_enough = *looked_at > most || self.asked.len() > MOST_ASKED;
-        self.unverified += u64::from(has_passed && is_enough);
+        let is_enough = match has_passed {
+            true => *looked_at > MOST_PASSED,
+            false => *looked_at > FAILED_OF_EACH && self.looked_through > LOOKED_THROUGH,
+        };
+        let is_enough = is_enough || self.asked.len() > MOST_ASKED;
+        let passed_over = if has_passed { &mut self.unverified } else { &mut self.unclassified };
+        *passed_over += u64::from(is_enough);
+        if !has_passed && !is_enough {
+            // Twice along the trial: to its end, and for the instant of the crash.
+            let length = self.failure.time.0.saturating_add(trial.instructions);
+            self.looked_through = self.looked_through.saturating_add(length);
+        }
         !is_enough
     }
 

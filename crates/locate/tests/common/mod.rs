@@ -32,8 +32,14 @@ impl Scratch {
 
     pub fn compile(&self, source: &Path, options: &[&str]) -> PathBuf {
         let to = self.0.join(source.file_stem().unwrap());
-        let mut command = Command::new("gcc");
-        command.args(["-g", "-w"]).args(options).arg("-o").arg(&to).arg(source).arg("-lm");
+        let extension = source.extension().and_then(|extension| extension.to_str());
+        let (compiler, fixed, libraries) = match extension {
+            Some("rs") => ("rustc", &["-g", "--edition", "2024"][..], &[][..]),
+            Some("cpp") => ("g++", &["-g", "-w"][..], &["-lm"][..]),
+            _ => ("gcc", &["-g", "-w"][..], &["-lm"][..]),
+        };
+        let mut command = Command::new(compiler);
+        command.args(fixed).args(options).arg("-o").arg(&to).arg(source).args(libraries);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         to
@@ -103,6 +109,10 @@ impl Failing {
     }
 
     pub fn switch(&mut self, options: &Options) -> Found {
+        self.switch_until(options, &Meter::default())
+    }
+
+    pub fn switch_until(&mut self, options: &Options, meter: &Meter) -> Found {
         let scope = Scope::new(&[], &[]).unwrap();
         let mut code = Code::new(&self.program, scope.clone());
         let flow = Flow::new(&self.program);
@@ -120,7 +130,7 @@ impl Failing {
             question: &question,
             inducing: &self.inducing,
         }
-        .run(options, &Meter::default())
+        .run(options, meter)
     }
 
     /// The lines of the conditions that were found, in the order in which they were.

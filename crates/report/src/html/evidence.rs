@@ -34,6 +34,7 @@ fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
         cut_short,
         left_out,
         unverified,
+        unclassified,
         instructions,
         first,
         on_the_way,
@@ -54,6 +55,7 @@ fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
         ("given up by budget", cut_short),
         ("earlier decisions, not looked at", left_out),
         ("passed as far as is known, not run again or not judged", unverified),
+        ("failed as well, not looked at whether they avoided the crash", unclassified),
     ];
     let last = [("instructions of all trials", instructions)];
     always.into_iter().chain(sometimes.into_iter().filter(|(_, number)| *number > 0)).chain(last).collect()
