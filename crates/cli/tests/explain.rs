@@ -4,8 +4,9 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use common::{Ran, Scratch, normalised};
+use common::{Ran, Scratch, interrupted, normalised};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}/{name}.c"))
@@ -235,6 +236,76 @@ fn answers_for_programs_are_as_the_schema_says() {
     let errors: Vec<String> = validator.iter_errors(&answer).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(answer["findings"][0]["causes"][0]["condition"]["place"]["line"], 16);
+    let cause = &answer["verdict"]["causes"][0];
+    assert_eq!((&cause["place"]["line"], &cause["is_certain"]), (&16.into(), &true.into()));
+}
+
+#[test]
+fn a_budget_that_suffices_for_nothing_leaves_everything_open() {
+    let scratch = Scratch::new("explain-budget");
+    let program = compile(&scratch, &example("triangle"));
+    let options = ["--budget", "0", "--expect-stdout", "9.92"];
+    let ran = explain(&scratch, &options, &[&program, "6", "5", "4"], "");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stdout.contains("not found: 0 of 5 decisions were tried"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("cut short"), "{}", ran.stdout);
+}
+
+/// The last decision comes first with LEFS; with the scope of everything there are more of them.
+#[test]
+fn the_order_and_the_scope_of_decisions_can_be_chosen() {
+    let scratch = Scratch::new("explain-choices");
+    let program = compile(&scratch, &example("triangle"));
+    let counts = |options: &[&str]| {
+        let options = [options, &["--format", "json", "--expect-stdout", "9.92"]].concat();
+        let ran = explain(&scratch, &options, &[&program, "6", "5", "4"], "");
+        let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(answer["verdict"]["causes"][0]["place"]["line"], 16, "{options:?}");
+        let count = |name: &str| answer["counts"][name].as_u64().unwrap();
+        (count("candidates"), count("first"))
+    };
+    let (own, by_priority) = counts(&["--order", "prior"]);
+    let (same, last_first) = counts(&["--order", "lefs"]);
+    assert_eq!(own, same);
+    assert_ne!(by_priority, last_first);
+    assert!(counts(&["--scope", "all"]).0 > own);
+}
+
+#[test]
+fn the_arguments_of_a_source_come_after_the_dashes() {
+    let scratch = Scratch::new("explain-dashes");
+    compile(&scratch, &example("triangle"));
+    let ran = scratch.whydunit(&["explain", "triangle.c", "--expect-stdout", "9.92", "6", "5", "4"]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("the arguments of triangle.c come after --"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_of_which_nobody_can_tell_whether_it_failed_has_no_answer() {
+    let scratch = Scratch::new("explain-unknown");
+    let program = compile(&scratch, &example("triangle"));
+    let options = ["--max-instructions", "1000", "--expect-stdout", "9.92"];
+    let ran = explain(&scratch, &options, &[&program, "6", "5", "4"], "");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stderr.contains("nobody can tell whether it failed"), "{}", ran.stderr);
+}
+
+/// Each round makes decisions that matter until the end, so that there is enough to try.
+const ENDLESS: &str = "#include <stdio.h>\n\
+                       int main(void)\n{\n\
+                       unsigned sum = 1;\n\
+                       for (unsigned i = 0; i < 60000; i++)\n\
+                       sum = sum & 1 ? sum * 3 + i : sum / 2 + i;\n\
+                       printf(\"%u\\n\", sum);\n}\n";
+
+#[test]
+fn a_search_that_is_interrupted_tells_what_it_has() {
+    let scratch = Scratch::new("explain-interrupt");
+    scratch.compile("endless", ENDLESS, &["-O0"]);
+    // To try all of it takes minutes.
+    let command = scratch.command(&["explain", "--expect-stdout", "1", "--", "./endless"]);
+    let ran = interrupted(command, Duration::from_millis(1500));
+    assert!(ran.stdout.starts_with("FAILED") && ran.stdout.contains("cut short"), "{ran:?}");
 }
 
 /// Nobody waits at all: what is known at once is told, and that it is not all.

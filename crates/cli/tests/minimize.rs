@@ -3,9 +3,9 @@
 mod common;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::{Ran, Scratch, ran};
+use common::{Ran, Scratch, interrupted, ran};
 use serde_json::Value;
 
 /// Crashes at a bracket that is not closed; with `slow`, after a while.
@@ -166,32 +166,14 @@ fn ctrl_c_keeps_the_best_so_far() {
     let scratch = scratch("interrupted");
     scratch.write("long.txt", &INPUT.repeat(200));
     let words = ["minimize", "--stdin", "long.txt", "--", "./parse", "slow"];
-    let mut command = scratch.command(&words);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let child = command.spawn().unwrap();
-    let begun = Instant::now();
-    while !catches_interrupts(child.id()) {
-        assert!(begun.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(20));
-    }
     // A single run takes long, and the whole search many times that, so it has not ended yet.
-    let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(interrupt.unwrap().success());
-    let ran = ran(child.wait_with_output().unwrap());
+    let ran = interrupted(scratch.command(&words), Duration::ZERO);
     assert!(ran.stdout.contains("cut short by Ctrl-C"), "{ran:?}");
     // Whether something was left out by then depends on how fast the machine is.
     match ran.status {
         0 => assert!(read(&scratch, "whydunit-minimized/stdin").contains('[')),
         status => assert_eq!(status, 1, "{ran:?}"),
     }
-}
-
-/// Whether a process has a handler for SIGINT.
-fn catches_interrupts(process: u32) -> bool {
-    const SIGINT: u64 = 1 << 1;
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-    u64::from_str_radix(caught.trim(), 16).unwrap() & SIGINT != 0
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// What a command did.
 #[derive(Debug)]
@@ -142,4 +143,27 @@ pub fn normalised(text: &str) -> String {
         None => line.to_owned(),
     });
     lines.map(|line| line + "\n").collect()
+}
+
+/// Starts a command, interrupts it as Ctrl-C does some time after it has begun to listen to that, and waits for its end.
+pub fn interrupted(mut command: Command, after: Duration) -> Ran {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while !catches_interrupts(child.id()) {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(after);
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.unwrap().success());
+    ran(child.wait_with_output().unwrap())
+}
+
+/// Whether a process has a handler for SIGINT.
+fn catches_interrupts(process: u32) -> bool {
+    const SIGINT: u64 = 1 << 1;
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() & SIGINT != 0
 }
