@@ -197,3 +197,34 @@ fn mutants_are_valid_and_differ_only_in_what_they_say() {
         assert!(all.iter().any(|mutant| mutant.operator == operator), "no {}", operator.name());
     }
 }
+
+#[test]
+fn a_change_that_two_operators_make_is_one_of_the_more_specific() {
+    let text = "int f(int n) { while (n > 10) n--; return n > 10; }";
+    assert_eq!(texts(text, Operator::LoopBound).len(), 2);
+    let off_by_one = texts(text, Operator::OffByOne);
+    assert_eq!(
+        off_by_one,
+        [text.replace("return n > 10", "return n > 11"), text.replace("return n > 10", "return n > 9")]
+    );
+    let text = "void f(char *p, int n) { while (p < p + n) p++; }";
+    assert_eq!(texts(text, Operator::LoopBound).len(), 2);
+    assert_eq!(texts(text, Operator::PointerStep), [text.replace("p++", "p += 2")]);
+}
+
+#[test]
+fn one_change_of_a_source_is_one_mutant_in_all_programs() {
+    for name in crate::programs::names().unwrap() {
+        let program = crate::programs::load(&name).unwrap();
+        let mut seen = std::collections::BTreeMap::new();
+        for mutant in mutants(&program.source) {
+            let mutated = mutant.apply(&program.source);
+            let words = mutated.split_whitespace().collect::<Vec<_>>().join(" ");
+            if let Some(other) = seen.insert(words, mutant.clone()) {
+                // Of two statements in a row that are the same, one or the other is missing.
+                let is_other = other.operator == mutant.operator && other.range != mutant.range;
+                assert!(is_other, "{name}: {} is {}", mutant.name(), other.name());
+            }
+        }
+    }
+}
