@@ -67,6 +67,15 @@ fn a_wrong_macro_in_a_label_is_at_the_switch() {
 }
 
 #[test]
+fn a_wrong_macro_is_at_the_variable_that_it_initialises() {
+    let text = "#define WIDTH 9\n#define SIDE 4\nstatic int width = WIDTH;\nstatic int table[SIDE] = {0};\n";
+    let found = made(text, Operator::WrongConstant);
+    let of_width = found.iter().filter(|(text, _)| !text.contains("WIDTH 9\n"));
+    assert_eq!(of_width.map(|(_, lines)| lines.as_slice()).collect::<Vec<_>>(), [[3], [3], [3]]);
+    assert!(found.iter().all(|(text, _)| text.contains("SIDE 4\n")), "{found:?}");
+}
+
+#[test]
 fn a_wrong_element_of_a_table_is_at_its_own_line() {
     let text = "static const int table[] = {\n  1,\n  20,\n};\n";
     let lines: Vec<_> = made(text, Operator::WrongConstant).into_iter().map(|(_, lines)| lines).collect();

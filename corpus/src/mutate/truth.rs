@@ -55,7 +55,7 @@ impl Truth {
                     lines.extend(own_lines(statement, source));
                 } else if let Some(switch) = switch_of_label(node) {
                     lines.extend(own_lines(switch, source));
-                } else if ancestors(node).any(|above| above.kind() == "initializer_list") {
+                } else if is_initial_value(node) {
                     lines.extend(lines_of(node.byte_range(), source));
                 }
             }
@@ -79,6 +79,14 @@ impl Truth {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+}
+
+/// Does it stand in what a variable is initialised with? The size of an array does not.
+fn is_initial_value(node: Node<'_>) -> bool {
+    std::iter::once(node)
+        .chain(ancestors(node))
+        .zip(ancestors(node))
+        .any(|(below, above)| above.kind() == "init_declarator" && is_field(below, above, "value"))
 }
 
 /// The `switch` that decides by a `case` label.
