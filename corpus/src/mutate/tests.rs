@@ -180,6 +180,12 @@ fn a_pointer_goes_too_far_or_too_early() {
 }
 
 #[test]
+fn a_difference_of_pointers_is_no_step_of_a_pointer() {
+    let text = "struct s { char *end; }; long f(char *p, char *q, struct s *s, int n) { return (p - q) + (p - s->end) + *(p - n) + (p - &q[1]); }";
+    assert_eq!(texts(text, Operator::PointerStep), [text.replace("p - n", "p - n + 1")]);
+}
+
+#[test]
 fn another_field_of_the_same_type_is_taken() {
     let text = "struct s { int a, *p; int b; }; int f(struct s *s) { return s->a; }";
     assert_eq!(texts(text, Operator::WrongField), [text.replace("s->a", "s->b")]);
