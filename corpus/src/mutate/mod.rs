@@ -3,6 +3,7 @@
 mod constants;
 mod data;
 mod expressions;
+mod literals;
 mod names;
 mod source;
 mod statements;

@@ -186,6 +186,38 @@ fn a_difference_of_pointers_is_no_step_of_a_pointer() {
 }
 
 #[test]
+fn numbers_are_wrong_however_they_are_written() {
+    let wrong = |number: &str| {
+        let text = format!("#define SIZE {number}\nlong f(void) {{ return g(SIZE); }}");
+        let found = texts(&text, Operator::WrongConstant).into_iter();
+        found.map(|text| text.lines().next().unwrap_or_default()[13..].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(wrong("10u"), ["100u", "11u", "9u"]);
+    assert_eq!(wrong("10L"), ["100L", "11L", "9L"]);
+    assert_eq!(wrong("0x1f"), ["30", "310", "32"]);
+    assert_eq!(wrong("0xffffffffffffffffULL"), ["18446744073709551614ULL"]);
+    assert_eq!(wrong("010"), ["7", "80", "9"]);
+    assert_eq!(wrong("0"), ["-1", "1"]);
+    assert_eq!(wrong("1.5"), ["0.5", "15.0", "2.5"]);
+    assert_eq!(wrong("2.f"), ["1.0f", "20.0f", "3.0f"]);
+    assert_eq!(wrong("'b'"), ["'a'", "'c'"]);
+    assert_eq!(wrong("'('"), ["')'", "39"]);
+    assert!(wrong("1e30").iter().all(|wrong| wrong == "1e31"));
+    assert!(wrong("'\\n'").is_empty() && wrong("L'a'").is_empty() && wrong("0x1p3").is_empty());
+    assert!(wrong("089").is_empty() && wrong("SIZE2").is_empty());
+}
+
+#[test]
+fn returned_and_compared_numbers_may_have_a_suffix() {
+    let text = "double f(int n) { while (n < 10u) n++; if (n == 'b') return 1.0; return 7L; }";
+    let wanted = [text.replace("10u", "11u"), text.replace("10u", "9u")];
+    assert_eq!(texts(text, Operator::LoopBound), wanted);
+    let wanted = [text.replace("1.0", "0.0"), text.replace("7L", "0L"), text.replace("7L", "8L")];
+    assert_eq!(texts(text, Operator::WrongReturn), wanted);
+    assert_eq!(texts(text, Operator::OffByOne), [text.replace("'b'", "'a'"), text.replace("'b'", "'c'")]);
+}
+
+#[test]
 fn another_field_of_the_same_type_is_taken() {
     let text = "struct s { int a, *p; int b; }; int f(struct s *s) { return s->a; }";
     assert_eq!(texts(text, Operator::WrongField), [text.replace("s->a", "s->b")]);
