@@ -5,6 +5,8 @@ mod data;
 mod expressions;
 mod literals;
 mod names;
+mod places;
+mod reach;
 mod source;
 mod statements;
 #[cfg(test)]

@@ -275,3 +275,176 @@ fn one_change_of_a_source_is_one_mutant_in_all_programs() {
         }
     }
 }
+
+#[test]
+fn a_variable_of_another_function_is_another_variable() {
+    let text = "int g(int b)\n{\n  return b;\n}\nvoid f(int b)\n{\n  b++;\n  b = g(1);\n  g(2);\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 8), (vec![9], vec![7, 9]));
+}
+
+#[test]
+fn a_field_is_not_a_variable_and_one_of_another_structure_is_another() {
+    let text = [
+        "struct one { int a; }; typedef struct { int a; } two;", // 1
+        "struct box { struct one *ones; two *twos[3]; };",
+        "void f(struct one *one, two *other, struct box *box)",
+        "{",
+        "  int a;",
+        "  a = g();", // 6
+        "  one->a = g();",
+        "  other->a = g();",
+        "  (*other).a += 1;",
+        "  box->ones[1].a += 2;", // 10
+        "  box->twos[1]->a++;",
+        "  h(a);",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 6).0, [12]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 7).0, [10]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 8).0, [9]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 10).0, [11]);
+}
+
+#[test]
+fn what_a_parameter_points_to_is_used_by_those_who_call() {
+    let text = [
+        "int f(int *number, int n)", // 1
+        "{",
+        "  *number = n;",
+        "  return 1;",
+        "}",
+        "int g(int *number)", // 6
+        "{",
+        "  int a;",
+        "  if (f(&a, 2))",
+        "    *number += a;",
+        "  return f(number, 3);", // 11
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 3).0, [9, 11]);
+}
+
+#[test]
+fn a_pointer_is_used_to_write_what_it_points_to() {
+    let text = "void f(char *p)\n{\n  char *q;\n  q = p;\n  p++;\n  *q = 1;\n  *q = 2;\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 4).0, [6]);
+}
+
+#[test]
+fn a_use_in_the_other_arm_is_not_reached_but_in_the_next_round() {
+    let arms = "  if (n) {\n    a = n;\n  } else if (a) {\n    n = a;\n  }\n";
+    let text = format!("int f(int n, int a)\n{{\n{arms}  n++;\n  return n + a;\n}}\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 4).0, [9]);
+    let text = format!("int f(int n, int a)\n{{\n  while (n) {{\n{arms}  n++;\n  }}\n  return n;\n}}\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 5).0, [6]);
+}
+
+#[test]
+fn a_use_behind_a_break_or_return_is_not_reached() {
+    let text = [
+        "int f(int n, int a)", // 1
+        "{",
+        "  switch (n) {",
+        "  case 1:",
+        "    a = n;",
+        "  case 2:", // 6
+        "    n = 7;",
+        "    break;",
+        "  case 3: {",
+        "    n = a;",
+        "    break;", // 11
+        "  }",
+        "  }",
+        "  if (n == 3) {",
+        "    a = n;",
+        "    return n;", // 16
+        "  }",
+        "  return a;",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 5).0, [18]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 15).0, [16]);
+    let reached = text.replace("    break;\n  case 3", "    n++;\n  case 3");
+    assert_eq!(missing(&reached, Operator::RemovedStatement, 5).0, [10]);
+}
+
+#[test]
+fn a_loop_that_is_left_is_not_gone_around() {
+    let text = [
+        "int f(int n, int a)", // 1
+        "{",
+        "  while (n--) {",
+        "    n -= a;",
+        "    if (n) {",
+        "      a = n;", // 6
+        "      break;",
+        "    }",
+        "  }",
+        "  return n;",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 6).0, [7]);
+    let around = text.replace("break;", "n++;");
+    assert_eq!(missing(&around, Operator::RemovedStatement, 6).0, [4]);
+}
+
+#[test]
+fn the_nearest_definition_should_have_been_overwritten() {
+    let text = [
+        "int f(int n)", // 1
+        "{",
+        "  int a = 1;",
+        "  a = 2;",
+        "  if (n) {",
+        "    a = 3;", // 6
+        "    return n;",
+        "  }",
+        "  while (n) {",
+        "    n++;",
+        "    n = a + 1;", // 11
+        "    n--;",
+        "    a = g(n);",
+        "    n--;",
+        "    n += a;",
+        "    a = h(n);", // 16
+        "    n--;",
+        "  }",
+        "  a = 5;",
+        "  return a;",
+        "}",
+    ]
+    .join("\n");
+    // Around the loop comes what line 16 computed; the arm of line 6 ends in a return.
+    assert_eq!(missing(&text, Operator::RemovedStatement, 13).1, [4, 12, 14, 15, 16]);
+    let once = text.replace("while (n)", "if (n == 4)");
+    assert_eq!(missing(&once, Operator::RemovedStatement, 13).1, [4, 12, 14, 15]);
+}
+
+#[test]
+fn what_is_defined_nowhere_before_is_overwritten_where_it_is_initialised_or_elsewhere() {
+    let text = [
+        "static int a = 1, b;", // 1
+        "void f(int n)",
+        "{",
+        "  a = n;",
+        "  b = n;",
+        "}", // 6
+        "void g(int n)",
+        "{",
+        "  n++;",
+        "  a = n + 1;",
+        "  n--;", // 11
+        "  b = n + 1;",
+        "  n++;",
+        "  h(n + a);",
+        "  h(n + b);",
+        "}", // 16
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 10), (vec![14], vec![1, 9, 11, 14]));
+    assert_eq!(missing(&text, Operator::RemovedStatement, 12), (vec![15], vec![5, 11, 13, 15]));
+}
