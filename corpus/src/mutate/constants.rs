@@ -2,13 +2,14 @@
 
 use tree_sitter::Node;
 
+use super::literals::Literal;
 use super::source::{ancestors, is_static};
 use super::{Kind, Operator, Truth, Workshop};
 
 impl Workshop<'_> {
     pub(super) fn constants(&mut self, node: Node<'_>) {
         match node.kind() {
-            "number_literal" => self.number(node),
+            "number_literal" | "char_literal" => self.number(node),
             "preproc_def" => self.definition(node),
             "return_statement" => self.returned(node),
             _ => {}
@@ -16,17 +17,17 @@ impl Workshop<'_> {
     }
 
     fn number(&mut self, node: Node<'_>) {
-        let Ok(number) = self.source.text(node).parse::<i64>() else { return };
-        let near = [number.saturating_add(1), number.saturating_sub(1)].map(|wrong| wrong.to_string());
+        let Some(number) = Literal::parse(self.source.text(node)) else { return };
+        let near = number.near();
         let around = |kind: &str| ancestors(node).find(|above| above.kind() == kind);
         if let Some(enumerator) = around("enumerator") {
             let name = enumerator.child_by_field_name("name").map(|name| self.source.text(name));
             let truth = Truth::expansions(name.unwrap_or_default(), self.source);
-            self.wrong_constants(node, number, &truth);
+            self.wrong_constants(node, &number, &truth);
         } else if let Some(declared) = around("init_declarator") {
             let is_static = declared.parent().is_some_and(|above| is_static(above, self.source));
             if is_static {
-                self.wrong_constants(node, number, &Truth::element(node, self.source));
+                self.wrong_constants(node, &number, &Truth::element(node, self.source));
             } else {
                 near.iter().for_each(|wrong| self.replace(Operator::WrongInitial, node, wrong));
             }
@@ -42,15 +43,14 @@ impl Workshop<'_> {
         else {
             return;
         };
-        if let Ok(number) = self.source.text(value).trim().parse::<i64>() {
+        if let Some(number) = Literal::parse(self.source.text(value).trim()) {
             let truth = Truth::expansions(self.source.text(name), self.source);
-            self.wrong_constants(value, number, &truth);
+            self.wrong_constants(value, &number, &truth);
         }
     }
 
-    fn wrong_constants(&mut self, node: Node<'_>, number: i64, truth: &Truth) {
-        let wrong = [number.saturating_add(1), number.saturating_sub(1), number.saturating_mul(10)];
-        for wrong in wrong.into_iter().filter(|wrong| *wrong != number) {
+    fn wrong_constants(&mut self, node: Node<'_>, number: &Literal<'_>, truth: &Truth) {
+        for wrong in number.near().into_iter().chain(number.ten_times()) {
             // The value of a macro begins after the space before it, or with it.
             let space = self.source.text(node).len() - self.source.text(node).trim_start().len();
             let wrong = format!("{}{wrong}", " ".repeat(space));
@@ -61,11 +61,9 @@ impl Workshop<'_> {
     fn returned(&mut self, node: Node<'_>) {
         let Some(value) = node.named_child(0) else { return };
         let text = self.source.text(value);
-        let wrong: Vec<String> = match text.parse::<i64>() {
-            Ok(0) => vec!["1".to_owned()],
-            Ok(1) => vec!["0".to_owned()],
-            Ok(number) => vec![number.saturating_add(1).to_string(), "0".to_owned()],
-            Err(_) => self.names.enumerators_beside(text).into_iter().map(str::to_owned).collect(),
+        let wrong: Vec<String> = match Literal::parse(text) {
+            Some(number) => number.other_results(),
+            None => self.names.enumerators_beside(text).into_iter().map(str::to_owned).collect(),
         };
         for wrong in wrong {
             self.replace(Operator::WrongReturn, value, &wrong);

@@ -73,6 +73,11 @@ impl Workshop<'_> {
         if !variable.is_some_and(|variable| variable.kind.ends_with('*')) {
             return;
         }
+        // The difference of two pointers is a number, not a pointer.
+        let right = node.child_by_field_name("right");
+        if right.is_some_and(|right| self.names.is_pointer(right, self.source)) {
+            return;
+        }
         let operator = node.child_by_field_name("operator").map(|operator| self.source.text(operator));
         let is_used = node
             .parent()

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::literals::Literal;
 use super::source::{ancestors, is_field};
 use super::{Operator, Workshop};
 
@@ -58,19 +59,15 @@ impl Workshop<'_> {
         let Some(bound) = node.child_by_field_name("right").filter(|_| is_comparison && is_loop) else {
             return;
         };
-        match self.source.text(bound).parse::<i64>() {
-            Ok(number) => {
-                for wrong in [number.saturating_add(1), number.saturating_sub(1)] {
-                    self.replace(Operator::LoopBound, bound, &wrong.to_string());
-                }
-            }
-            Err(_) if bound.kind() == "null" || bound.kind() == "char_literal" => {}
-            Err(_) => {
-                for step in ["+ 1", "- 1"] {
-                    let wrong = format!("{} {step}", self.source.text(bound));
-                    self.replace(Operator::LoopBound, bound, &wrong);
-                }
-            }
+        let text = self.source.text(bound);
+        let wrong = match Literal::parse(text) {
+            // That is a question about a letter, not a number of steps.
+            _ if matches!(bound.kind(), "null" | "char_literal") => return,
+            Some(number) => number.near(),
+            None => vec![format!("{text} + 1"), format!("{text} - 1")],
+        };
+        for wrong in wrong {
+            self.replace(Operator::LoopBound, bound, &wrong);
         }
     }
 

@@ -3,7 +3,10 @@
 mod constants;
 mod data;
 mod expressions;
+mod literals;
 mod names;
+mod places;
+mod reach;
 mod source;
 mod statements;
 #[cfg(test)]
@@ -86,6 +89,18 @@ impl Operator {
             Operator::WrongField => "wrong-field",
         }
     }
+
+    /// Would it make mistakes in most statements? Another operator says more about the same mistake.
+    fn is_general(self) -> bool {
+        matches!(
+            self,
+            Operator::Relational
+                | Operator::Arithmetic
+                | Operator::OffByOne
+                | Operator::WrongVariable
+                | Operator::RemovedStatement
+        )
+    }
 }
 
 /// What is wrong with the mutated program.
@@ -151,6 +166,11 @@ impl Mutant {
         format!("{} {}:{} {replacement}", self.operator.name(), self.range.start, self.range.end)
     }
 
+    /// What is replaced by what. The newlines at the end only keep the numbers of the lines.
+    fn change_of_text(&self) -> (usize, usize, &str) {
+        (self.range.start, self.range.end, self.replacement.trim_end_matches('\n'))
+    }
+
     /// The mistake in a few words.
     pub fn change(&self) -> String {
         let tidy = |text: &str| {
@@ -181,11 +201,21 @@ pub fn mutants(source: &Source) -> Vec<Mutant> {
         workshop.statements(node);
     }
     let mut made = workshop.made;
+    keep_one_of_a_change(&mut made);
     made.sort_by(|a, b| {
         (a.operator, a.range.start, &a.replacement).cmp(&(b.operator, b.range.start, &b.replacement))
     });
-    made.dedup_by(|a, b| a.range == b.range && a.replacement == b.replacement);
     made
+}
+
+/// A change that several operators make is a mutant of the most specific of them: if it was one of each, it could be
+/// in two suites.
+fn keep_one_of_a_change(made: &mut Vec<Mutant>) {
+    made.sort_by(|a, b| {
+        let who = |mutant: &Mutant| (mutant.operator.is_general(), mutant.operator);
+        a.change_of_text().cmp(&b.change_of_text()).then(who(a).cmp(&who(b)))
+    });
+    made.dedup_by(|a, b| a.change_of_text() == b.change_of_text());
 }
 
 /// Makes the mutants of one source.

@@ -17,7 +17,7 @@ impl Workshop<'_> {
         let is_in_block = node
             .parent()
             .is_some_and(|above| matches!(above.kind(), "compound_statement" | "case_statement"));
-        let truth = Truth::missing(node, self.source);
+        let truth = Truth::missing(node, &self.names, self.source);
         self.finish(operator, Kind::Omission, node, if is_in_block { "" } else { ";" }, truth);
     }
 }

@@ -67,6 +67,15 @@ fn a_wrong_macro_in_a_label_is_at_the_switch() {
 }
 
 #[test]
+fn a_wrong_macro_is_at_the_variable_that_it_initialises() {
+    let text = "#define WIDTH 9\n#define SIDE 4\nstatic int width = WIDTH;\nstatic int table[SIDE] = {0};\n";
+    let found = made(text, Operator::WrongConstant);
+    let of_width = found.iter().filter(|(text, _)| !text.contains("WIDTH 9\n"));
+    assert_eq!(of_width.map(|(_, lines)| lines.as_slice()).collect::<Vec<_>>(), [[3], [3], [3]]);
+    assert!(found.iter().all(|(text, _)| text.contains("SIDE 4\n")), "{found:?}");
+}
+
+#[test]
 fn a_wrong_element_of_a_table_is_at_its_own_line() {
     let text = "static const int table[] = {\n  1,\n  20,\n};\n";
     let lines: Vec<_> = made(text, Operator::WrongConstant).into_iter().map(|(_, lines)| lines).collect();
@@ -171,6 +180,44 @@ fn a_pointer_goes_too_far_or_too_early() {
 }
 
 #[test]
+fn a_difference_of_pointers_is_no_step_of_a_pointer() {
+    let text = "struct s { char *end; }; long f(char *p, char *q, struct s *s, int n) { return (p - q) + (p - s->end) + *(p - n) + (p - &q[1]); }";
+    assert_eq!(texts(text, Operator::PointerStep), [text.replace("p - n", "p - n + 1")]);
+}
+
+#[test]
+fn numbers_are_wrong_however_they_are_written() {
+    let wrong = |number: &str| {
+        let text = format!("#define SIZE {number}\nlong f(void) {{ return g(SIZE); }}");
+        let found = texts(&text, Operator::WrongConstant).into_iter();
+        found.map(|text| text.lines().next().unwrap_or_default()[13..].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(wrong("10u"), ["100u", "11u", "9u"]);
+    assert_eq!(wrong("10L"), ["100L", "11L", "9L"]);
+    assert_eq!(wrong("0x1f"), ["30", "310", "32"]);
+    assert_eq!(wrong("0xffffffffffffffffULL"), ["18446744073709551614ULL"]);
+    assert_eq!(wrong("010"), ["7", "80", "9"]);
+    assert_eq!(wrong("0"), ["-1", "1"]);
+    assert_eq!(wrong("1.5"), ["0.5", "15.0", "2.5"]);
+    assert_eq!(wrong("2.f"), ["1.0f", "20.0f", "3.0f"]);
+    assert_eq!(wrong("'b'"), ["'a'", "'c'"]);
+    assert_eq!(wrong("'('"), ["')'", "39"]);
+    assert!(wrong("1e30").iter().all(|wrong| wrong == "1e31"));
+    assert!(wrong("'\\n'").is_empty() && wrong("L'a'").is_empty() && wrong("0x1p3").is_empty());
+    assert!(wrong("089").is_empty() && wrong("SIZE2").is_empty());
+}
+
+#[test]
+fn returned_and_compared_numbers_may_have_a_suffix() {
+    let text = "double f(int n) { while (n < 10u) n++; if (n == 'b') return 1.0; return 7L; }";
+    let wanted = [text.replace("10u", "11u"), text.replace("10u", "9u")];
+    assert_eq!(texts(text, Operator::LoopBound), wanted);
+    let wanted = [text.replace("1.0", "0.0"), text.replace("7L", "0L"), text.replace("7L", "8L")];
+    assert_eq!(texts(text, Operator::WrongReturn), wanted);
+    assert_eq!(texts(text, Operator::OffByOne), [text.replace("'b'", "'a'"), text.replace("'b'", "'c'")]);
+}
+
+#[test]
 fn another_field_of_the_same_type_is_taken() {
     let text = "struct s { int a, *p; int b; }; int f(struct s *s) { return s->a; }";
     assert_eq!(texts(text, Operator::WrongField), [text.replace("s->a", "s->b")]);
@@ -196,4 +243,208 @@ fn mutants_are_valid_and_differ_only_in_what_they_say() {
     for operator in Operator::ALL {
         assert!(all.iter().any(|mutant| mutant.operator == operator), "no {}", operator.name());
     }
+}
+
+#[test]
+fn a_change_that_two_operators_make_is_one_of_the_more_specific() {
+    let text = "int f(int n) { while (n > 10) n--; return n > 10; }";
+    assert_eq!(texts(text, Operator::LoopBound).len(), 2);
+    let off_by_one = texts(text, Operator::OffByOne);
+    assert_eq!(
+        off_by_one,
+        [text.replace("return n > 10", "return n > 11"), text.replace("return n > 10", "return n > 9")]
+    );
+    let text = "void f(char *p, int n) { while (p < p + n) p++; }";
+    assert_eq!(texts(text, Operator::LoopBound).len(), 2);
+    assert_eq!(texts(text, Operator::PointerStep), [text.replace("p++", "p += 2")]);
+}
+
+#[test]
+fn one_change_of_a_source_is_one_mutant_in_all_programs() {
+    for name in crate::programs::names().unwrap() {
+        let program = crate::programs::load(&name).unwrap();
+        let mut seen = std::collections::BTreeMap::new();
+        for mutant in mutants(&program.source) {
+            let mutated = mutant.apply(&program.source);
+            let words = mutated.split_whitespace().collect::<Vec<_>>().join(" ");
+            if let Some(other) = seen.insert(words, mutant.clone()) {
+                // Of two statements in a row that are the same, one or the other is missing.
+                let is_other = other.operator == mutant.operator && other.range != mutant.range;
+                assert!(is_other, "{name}: {} is {}", mutant.name(), other.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_variable_of_another_function_is_another_variable() {
+    let text = "int g(int b)\n{\n  return b;\n}\nvoid f(int b)\n{\n  b++;\n  b = g(1);\n  g(2);\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 8), (vec![9], vec![7, 9]));
+}
+
+#[test]
+fn a_field_is_not_a_variable_and_one_of_another_structure_is_another() {
+    let text = [
+        "struct one { int a; }; typedef struct { int a; } two;", // 1
+        "struct box { struct one *ones; two *twos[3]; };",
+        "void f(struct one *one, two *other, struct box *box)",
+        "{",
+        "  int a;",
+        "  a = g();", // 6
+        "  one->a = g();",
+        "  other->a = g();",
+        "  (*other).a += 1;",
+        "  box->ones[1].a += 2;", // 10
+        "  box->twos[1]->a++;",
+        "  h(a);",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 6).0, [12]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 7).0, [10]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 8).0, [9]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 10).0, [11]);
+}
+
+#[test]
+fn what_a_parameter_points_to_is_used_by_those_who_call() {
+    let text = [
+        "int f(int *number, int n)", // 1
+        "{",
+        "  *number = n;",
+        "  return 1;",
+        "}",
+        "int g(int *number)", // 6
+        "{",
+        "  int a;",
+        "  if (f(&a, 2))",
+        "    *number += a;",
+        "  return f(number, 3);", // 11
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 3).0, [9, 11]);
+}
+
+#[test]
+fn a_pointer_is_used_to_write_what_it_points_to() {
+    let text = "void f(char *p)\n{\n  char *q;\n  q = p;\n  p++;\n  *q = 1;\n  *q = 2;\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 4).0, [6]);
+}
+
+#[test]
+fn a_use_in_the_other_arm_is_not_reached_but_in_the_next_round() {
+    let arms = "  if (n) {\n    a = n;\n  } else if (a) {\n    n = a;\n  }\n";
+    let text = format!("int f(int n, int a)\n{{\n{arms}  n++;\n  return n + a;\n}}\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 4).0, [9]);
+    let text = format!("int f(int n, int a)\n{{\n  while (n) {{\n{arms}  n++;\n  }}\n  return n;\n}}\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 5).0, [6]);
+}
+
+#[test]
+fn a_use_behind_a_break_or_return_is_not_reached() {
+    let text = [
+        "int f(int n, int a)", // 1
+        "{",
+        "  switch (n) {",
+        "  case 1:",
+        "    a = n;",
+        "  case 2:", // 6
+        "    n = 7;",
+        "    break;",
+        "  case 3: {",
+        "    n = a;",
+        "    break;", // 11
+        "  }",
+        "  }",
+        "  if (n == 3) {",
+        "    a = n;",
+        "    return n;", // 16
+        "  }",
+        "  return a;",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 5).0, [18]);
+    assert_eq!(missing(&text, Operator::RemovedStatement, 15).0, [16]);
+    let reached = text.replace("    break;\n  case 3", "    n++;\n  case 3");
+    assert_eq!(missing(&reached, Operator::RemovedStatement, 5).0, [10]);
+}
+
+#[test]
+fn a_loop_that_is_left_is_not_gone_around() {
+    let text = [
+        "int f(int n, int a)", // 1
+        "{",
+        "  while (n--) {",
+        "    n -= a;",
+        "    if (n) {",
+        "      a = n;", // 6
+        "      break;",
+        "    }",
+        "  }",
+        "  return n;",
+        "}",
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 6).0, [7]);
+    let around = text.replace("break;", "n++;");
+    assert_eq!(missing(&around, Operator::RemovedStatement, 6).0, [4]);
+}
+
+#[test]
+fn the_nearest_definition_should_have_been_overwritten() {
+    let text = [
+        "int f(int n)", // 1
+        "{",
+        "  int a = 1;",
+        "  a = 2;",
+        "  if (n) {",
+        "    a = 3;", // 6
+        "    return n;",
+        "  }",
+        "  while (n) {",
+        "    n++;",
+        "    n = a + 1;", // 11
+        "    n--;",
+        "    a = g(n);",
+        "    n--;",
+        "    n += a;",
+        "    a = h(n);", // 16
+        "    n--;",
+        "  }",
+        "  a = 5;",
+        "  return a;",
+        "}",
+    ]
+    .join("\n");
+    // Around the loop comes what line 16 computed; the arm of line 6 ends in a return.
+    assert_eq!(missing(&text, Operator::RemovedStatement, 13).1, [4, 12, 14, 15, 16]);
+    let once = text.replace("while (n)", "if (n == 4)");
+    assert_eq!(missing(&once, Operator::RemovedStatement, 13).1, [4, 12, 14, 15]);
+}
+
+#[test]
+fn what_is_defined_nowhere_before_is_overwritten_where_it_is_initialised_or_elsewhere() {
+    let text = [
+        "static int a = 1, b;", // 1
+        "void f(int n)",
+        "{",
+        "  a = n;",
+        "  b = n;",
+        "}", // 6
+        "void g(int n)",
+        "{",
+        "  n++;",
+        "  a = n + 1;",
+        "  n--;", // 11
+        "  b = n + 1;",
+        "  n++;",
+        "  h(n + a);",
+        "  h(n + b);",
+        "}", // 16
+    ]
+    .join("\n");
+    assert_eq!(missing(&text, Operator::RemovedStatement, 10), (vec![14], vec![1, 9, 11, 14]));
+    assert_eq!(missing(&text, Operator::RemovedStatement, 12), (vec![15], vec![5, 11, 13, 15]));
 }
