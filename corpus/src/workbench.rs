@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::cases::{Case, Fails, Fault, Tested};
 use crate::mutate::Mutant;
 use crate::native::{self, Ending, Outcome};
-use crate::programs::Program;
+use crate::programs::{Answer, Program};
 
 /// A mutant that hangs more often is not run with the rest of the tests: each takes seconds.
 const MOST_HANGS: usize = 2;
@@ -52,15 +52,21 @@ impl Judged {
 }
 
 impl<'a> Workbench<'a> {
-    /// Compiles the program without a mistake in a directory, and finds out what is right.
+    /// Compiles the program without a mistake in a directory, and finds out whether it still does what is right.
     pub fn new(program: &'a Program, directory: &Path) -> Result<Workbench<'a>> {
-        ensure!(native::compile(program.source.whole(), directory)?, "gcc refuses {}.c", program.name);
-        let right: Vec<Outcome> =
-            program.tests.iter().map(|test| native::run(directory, test)).collect::<Result<_>>()?;
-        for (number, outcome) in right.iter().enumerate() {
-            let is_fine = matches!(outcome.ending, Ending::Exited(_));
-            ensure!(is_fine, "test {number} of {} ends with {:?}", program.name, outcome.ending);
+        let name = &program.name;
+        let answers = answers(program, directory)?;
+        ensure!(
+            answers.len() == program.answers.len(),
+            "{name} has {} tests and {} answers; {BLESS}",
+            answers.len(),
+            program.answers.len()
+        );
+        let is_other = |(given, kept): (&Answer, &Answer)| given != kept;
+        if let Some(number) = answers.iter().zip(&program.answers).position(is_other) {
+            bail!("{name} does not answer test {number} as is right; {BLESS}");
         }
+        let right = answers.into_iter().map(Outcome::from).collect();
         Ok(Workbench { program, right, reference: directory.join(native::EXECUTABLE) })
     }
 
@@ -121,6 +127,35 @@ impl<'a> Workbench<'a> {
             statements: Some(self.program.source.statement_lines().len()),
             directory: directory.to_owned(),
         })
+    }
+}
+
+/// What to do when a program was edited on purpose.
+const BLESS: &str = "if what it does now is right, BLESS=1 with the test of the programs keeps that";
+
+/// Compiles a program in a directory, and asks it all its tests.
+pub fn answers(program: &Program, directory: &Path) -> Result<Vec<Answer>> {
+    ensure!(native::compile(program.source.whole(), directory)?, "gcc refuses {}.c", program.name);
+    let answer = |(number, test)| {
+        Answer::try_from(native::run(directory, test)?)
+            .with_context(|| format!("test {number} of {}", program.name))
+    };
+    program.tests.iter().enumerate().map(answer).collect()
+}
+
+impl TryFrom<Outcome> for Answer {
+    type Error = anyhow::Error;
+
+    fn try_from(outcome: Outcome) -> Result<Answer> {
+        let Ending::Exited(status) = outcome.ending else { bail!("it ends with {:?}", outcome.ending) };
+        let stdout = String::from_utf8(outcome.stdout).context("it prints what is no text")?;
+        Ok(Answer { status, stdout })
+    }
+}
+
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Outcome {
+        Outcome { stdout: answer.stdout.into_bytes(), ending: Ending::Exited(answer.status) }
     }
 }
 
