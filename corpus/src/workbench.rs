@@ -109,18 +109,19 @@ impl<'a> Workbench<'a> {
             test: test.clone(),
             passes: verdict.map(|judged| judged.fails.is_none()),
         });
+        let fails = judged.fails.context("the test passes")?;
         let names: Vec<String> = mutants.iter().map(|mutant| mutant.name()).collect();
         Ok(Case {
             name: format!("{} {}", self.program.name, names.join(" + ")),
             program: self.program.name.clone(),
             faults: mutants.iter().map(|mutant| Fault::of(mutant)).collect(),
-            fails: judged.fails.context("the test passes")?,
+            fails,
             executable: Path::new(".").join(native::EXECUTABLE),
             arguments: test.arguments().map(OsString::from).collect(),
             environment: BTreeMap::new(),
             stdin: native::INPUT,
             expectations: expectations(right, &judged),
-            criterion: criterion(right, &judged),
+            criterion: criterion(fails, &right.stdout, &judged.outcome.stdout),
             reference: Some(self.reference.clone()),
             tests: Arc::new(tested.collect()),
             failing,
@@ -172,10 +173,9 @@ fn expectations(right: &Outcome, judged: &Judged) -> Vec<OsString> {
     [stdout].into_iter().chain(exit.map(|status| format!("--expect-exit={status}").into())).collect()
 }
 
-/// What a slice of the failure begins with: the crash, the exit status or the first wrong byte. What is missing has no slice.
-fn criterion(right: &Outcome, judged: &Judged) -> Option<String> {
-    let (right, wrong) = (&right.stdout, &judged.outcome.stdout);
-    match judged.fails? {
+/// What a slice of a failure begins with: the crash, the exit status or the first wrong byte. What is missing has no slice.
+pub fn criterion(fails: Fails, right: &[u8], wrong: &[u8]) -> Option<String> {
+    match fails {
         Fails::Crash => Some("crash".to_owned()),
         Fails::Hang => None,
         Fails::Status => Some("exit".to_owned()),
@@ -183,5 +183,22 @@ fn criterion(right: &Outcome, judged: &Judged) -> Option<String> {
             let first = (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index));
             first.map(|index| format!("output:{index}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_begins_with_what_is_wrong_first() {
+        let output = |right: &str, wrong: &str| criterion(Fails::Output, right.as_bytes(), wrong.as_bytes());
+        assert_eq!(output("same", "some").as_deref(), Some("output:1"));
+        assert_eq!(output("more", "more than that").as_deref(), Some("output:4"));
+        assert_eq!(output("less is missing", "less"), None);
+        assert_eq!(output("the same", "the same"), None);
+        assert_eq!(criterion(Fails::Status, b"", b"").as_deref(), Some("exit"));
+        assert_eq!(criterion(Fails::Crash, b"", b"x").as_deref(), Some("crash"));
+        assert_eq!(criterion(Fails::Hang, b"", b"x"), None);
     }
 }
