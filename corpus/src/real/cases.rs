@@ -10,7 +10,7 @@ use super::build::{self, Built, STDIN};
 use super::sources::Sources;
 use super::{Case, Kind, load, names};
 use crate::cases::{self, Fails, Fault};
-use crate::mutate::{self, Lines, Truth};
+use crate::mutate::{Lines, Truth};
 use crate::{native, workbench};
 
 /// Fetches and builds the real bugs, or those that are named. Of all, those are left out that cannot be had: a mirror may have dropped one.
@@ -91,7 +91,7 @@ fn faults(case: &Case) -> Vec<Fault> {
         files.entry(file).or_default().extend(lines.first..=lines.last);
     }
     let fault = |(file, lines): (String, Lines)| Fault {
-        kind: mutate::Kind::Other,
+        kind: case.fault,
         origin: "real".to_owned(),
         file,
         line: lines.first().copied().unwrap_or(0),
