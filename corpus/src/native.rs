@@ -1,6 +1,7 @@
 //! Programs compiled and run as they are, within limits.
 
 use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -67,14 +68,25 @@ pub fn lay_out(test: &Test, directory: &Path) -> Result<()> {
 pub fn run(directory: &Path, test: &Test) -> Result<Outcome> {
     let place = tempfile::tempdir_in(directory).context("no directory can be made for a run")?;
     lay_out(test, place.path())?;
-    let output = place.path().join("output");
-    let status = Command::new("sh")
-        .args(["-c", LIMITS, "sh", "timeout", "-k", "1", SECONDS])
-        .arg(directory.join(EXECUTABLE))
-        .args(test.arguments())
-        .current_dir(place.path())
-        .stdin(File::open(place.path().join(INPUT)).context("an input cannot be opened")?)
-        .stdout(File::create(&output).context("an output cannot be written")?)
+    let mut command = limited(&directory.join(EXECUTABLE));
+    outcome(command.args(test.arguments()), place.path(), INPUT)
+}
+
+/// A program, to be run within limits. Its arguments are to be added.
+pub fn limited(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", LIMITS, "sh", "timeout", "-k", "1", SECONDS]).arg(program);
+    command
+}
+
+/// What comes of a program in a directory, with a file of it as standard input.
+pub fn outcome(command: &mut Command, place: &Path, stdin: &str) -> Result<Outcome> {
+    // Without a name: the program may look into its directory.
+    let mut output = tempfile::tempfile_in(place).context("an output cannot be written")?;
+    let status = command
+        .current_dir(place)
+        .stdin(File::open(place.join(stdin)).context("an input cannot be opened")?)
+        .stdout(output.try_clone().context("an output cannot be written")?)
         .stderr(Stdio::null())
         .status()
         .context("sh cannot be run")?;
@@ -84,7 +96,9 @@ pub fn run(directory: &Path, test: &Test) -> Result<Outcome> {
         (Some(code), _) => Ending::Exited(code),
         (None, signal) => killed(signal.unwrap_or(0)),
     };
-    Ok(Outcome { stdout: fs::read(&output).context("an output cannot be read")?, ending })
+    let mut stdout = Vec::new();
+    output.rewind().and_then(|()| output.read_to_end(&mut stdout)).context("an output cannot be read")?;
+    Ok(Outcome { stdout, ending })
 }
 
 /// A program that prints without end is stopped by the limit on its output.

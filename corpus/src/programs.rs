@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::mutate::Source;
 
@@ -14,9 +14,19 @@ pub struct Program {
     pub name: String,
     pub source: Source,
     pub tests: Vec<Test>,
+    /// What is right, test by test. It is kept, so that an edit of the program does not change it unnoticed.
+    pub answers: Vec<Answer>,
 }
 
-/// One input. What is right is what the program without a mistake makes of it.
+/// What the program without a mistake makes of a test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    pub status: i32,
+    pub stdout: String,
+}
+
+/// One input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Test {
@@ -38,6 +48,8 @@ impl Test {
 struct Tests {
     tests: Vec<Test>,
 }
+
+const ANSWERS: &str = "answers.jsonl";
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
@@ -62,5 +74,27 @@ pub fn load(name: &str) -> Result<Program> {
     let source = Source::parse(&text).with_context(|| format!("{name}.c is not valid C"))?;
     let tests: Tests = toml::from_str(&read(directory.join("tests.toml"))?)
         .with_context(|| format!("the tests of {name} make no sense"))?;
-    Ok(Program { name: name.to_owned(), source, tests: tests.tests })
+    let answers = answers(&directory.join(ANSWERS))?;
+    Ok(Program { name: name.to_owned(), source, tests: tests.tests, answers })
+}
+
+/// One in a line. A new program has none.
+fn answers(path: &Path) -> Result<Vec<Answer>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let parsed: serde_json::Result<Vec<Answer>> = text.lines().map(serde_json::from_str).collect();
+    parsed.with_context(|| format!("{} makes no sense", path.display()))
+}
+
+/// Keeps what is right from now on.
+pub fn bless(name: &str, answers: &[Answer]) -> Result<()> {
+    let path = directory().join(name).join(ANSWERS);
+    let mut text = String::new();
+    for answer in answers {
+        text += &serde_json::to_string(answer).context("an answer cannot be written")?;
+        text.push('\n');
+    }
+    fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::cases::{Case, Fails, Fault, Tested};
 use crate::mutate::Mutant;
 use crate::native::{self, Ending, Outcome};
-use crate::programs::Program;
+use crate::programs::{Answer, Program};
 
 /// A mutant that hangs more often is not run with the rest of the tests: each takes seconds.
 const MOST_HANGS: usize = 2;
@@ -52,15 +52,21 @@ impl Judged {
 }
 
 impl<'a> Workbench<'a> {
-    /// Compiles the program without a mistake in a directory, and finds out what is right.
+    /// Compiles the program without a mistake in a directory, and finds out whether it still does what is right.
     pub fn new(program: &'a Program, directory: &Path) -> Result<Workbench<'a>> {
-        ensure!(native::compile(program.source.whole(), directory)?, "gcc refuses {}.c", program.name);
-        let right: Vec<Outcome> =
-            program.tests.iter().map(|test| native::run(directory, test)).collect::<Result<_>>()?;
-        for (number, outcome) in right.iter().enumerate() {
-            let is_fine = matches!(outcome.ending, Ending::Exited(_));
-            ensure!(is_fine, "test {number} of {} ends with {:?}", program.name, outcome.ending);
+        let name = &program.name;
+        let answers = answers(program, directory)?;
+        ensure!(
+            answers.len() == program.answers.len(),
+            "{name} has {} tests and {} answers; {BLESS}",
+            answers.len(),
+            program.answers.len()
+        );
+        let is_other = |(given, kept): (&Answer, &Answer)| given != kept;
+        if let Some(number) = answers.iter().zip(&program.answers).position(is_other) {
+            bail!("{name} does not answer test {number} as is right; {BLESS}");
         }
+        let right = answers.into_iter().map(Outcome::from).collect();
         Ok(Workbench { program, right, reference: directory.join(native::EXECUTABLE) })
     }
 
@@ -103,24 +109,54 @@ impl<'a> Workbench<'a> {
             test: test.clone(),
             passes: verdict.map(|judged| judged.fails.is_none()),
         });
+        let fails = judged.fails.context("the test passes")?;
         let names: Vec<String> = mutants.iter().map(|mutant| mutant.name()).collect();
         Ok(Case {
             name: format!("{} {}", self.program.name, names.join(" + ")),
             program: self.program.name.clone(),
             faults: mutants.iter().map(|mutant| Fault::of(mutant)).collect(),
-            fails: judged.fails.context("the test passes")?,
+            fails,
             executable: Path::new(".").join(native::EXECUTABLE),
             arguments: test.arguments().map(OsString::from).collect(),
             environment: BTreeMap::new(),
             stdin: native::INPUT,
             expectations: expectations(right, &judged),
-            criterion: criterion(right, &judged),
+            criterion: criterion(fails, &right.stdout, &judged.outcome.stdout),
             reference: Some(self.reference.clone()),
             tests: Arc::new(tested.collect()),
             failing,
             statements: Some(self.program.source.statement_lines().len()),
             directory: directory.to_owned(),
         })
+    }
+}
+
+/// What to do when a program was edited on purpose.
+const BLESS: &str = "if what it does now is right, BLESS=1 with the test of the programs keeps that";
+
+/// Compiles a program in a directory, and asks it all its tests.
+pub fn answers(program: &Program, directory: &Path) -> Result<Vec<Answer>> {
+    ensure!(native::compile(program.source.whole(), directory)?, "gcc refuses {}.c", program.name);
+    let answer = |(number, test)| {
+        Answer::try_from(native::run(directory, test)?)
+            .with_context(|| format!("test {number} of {}", program.name))
+    };
+    program.tests.iter().enumerate().map(answer).collect()
+}
+
+impl TryFrom<Outcome> for Answer {
+    type Error = anyhow::Error;
+
+    fn try_from(outcome: Outcome) -> Result<Answer> {
+        let Ending::Exited(status) = outcome.ending else { bail!("it ends with {:?}", outcome.ending) };
+        let stdout = String::from_utf8(outcome.stdout).context("it prints what is no text")?;
+        Ok(Answer { status, stdout })
+    }
+}
+
+impl From<Answer> for Outcome {
+    fn from(answer: Answer) -> Outcome {
+        Outcome { stdout: answer.stdout.into_bytes(), ending: Ending::Exited(answer.status) }
     }
 }
 
@@ -137,10 +173,9 @@ fn expectations(right: &Outcome, judged: &Judged) -> Vec<OsString> {
     [stdout].into_iter().chain(exit.map(|status| format!("--expect-exit={status}").into())).collect()
 }
 
-/// What a slice of the failure begins with: the crash, the exit status or the first wrong byte. What is missing has no slice.
-fn criterion(right: &Outcome, judged: &Judged) -> Option<String> {
-    let (right, wrong) = (&right.stdout, &judged.outcome.stdout);
-    match judged.fails? {
+/// What a slice of a failure begins with: the crash, the exit status or the first wrong byte. What is missing has no slice.
+pub fn criterion(fails: Fails, right: &[u8], wrong: &[u8]) -> Option<String> {
+    match fails {
         Fails::Crash => Some("crash".to_owned()),
         Fails::Hang => None,
         Fails::Status => Some("exit".to_owned()),
@@ -148,5 +183,22 @@ fn criterion(right: &Outcome, judged: &Judged) -> Option<String> {
             let first = (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index));
             first.map(|index| format!("output:{index}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_begins_with_what_is_wrong_first() {
+        let output = |right: &str, wrong: &str| criterion(Fails::Output, right.as_bytes(), wrong.as_bytes());
+        assert_eq!(output("same", "some").as_deref(), Some("output:1"));
+        assert_eq!(output("more", "more than that").as_deref(), Some("output:4"));
+        assert_eq!(output("less is missing", "less"), None);
+        assert_eq!(output("the same", "the same"), None);
+        assert_eq!(criterion(Fails::Status, b"", b"").as_deref(), Some("exit"));
+        assert_eq!(criterion(Fails::Crash, b"", b"x").as_deref(), Some("crash"));
+        assert_eq!(criterion(Fails::Hang, b"", b"x"), None);
     }
 }

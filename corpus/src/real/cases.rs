@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::build::{self, Built, STDIN};
 use super::sources::Sources;
 use super::{Case, Kind, load, names};
 use crate::cases::{self, Fails, Fault};
-use crate::mutate::{self, Lines, Truth};
+use crate::mutate::{Lines, Truth};
+use crate::{native, workbench};
 
 /// Fetches and builds the real bugs, or those that are named. Of all, those are left out that cannot be had: a mirror may have dropped one.
 pub fn all(chosen: &[String], place: &Path) -> Result<Vec<cases::Case>> {
@@ -22,10 +23,10 @@ pub fn all(chosen: &[String], place: &Path) -> Result<Vec<cases::Case>> {
     let mut found = Vec::new();
     for name in known.iter().filter(|name| chosen.is_empty() || chosen.contains(name)) {
         let case = load(name)?;
-        match build::build(&case, &sources, place) {
-            Ok(built) => {
+        match build::build(&case, &sources, place).and_then(|built| case_of(&case, built)) {
+            Ok(case) => {
                 eprintln!("{name}: built");
-                found.push(case_of(&case, built));
+                found.push(case);
             }
             Err(error) if chosen.is_empty() => eprintln!("{name}: left out: {error:#}"),
             Err(error) => return Err(error),
@@ -34,14 +35,16 @@ pub fn all(chosen: &[String], place: &Path) -> Result<Vec<cases::Case>> {
     Ok(found)
 }
 
-fn case_of(case: &Case, built: Built) -> cases::Case {
+/// What was built, as a case to ask about.
+pub fn case_of(case: &Case, built: Built) -> Result<cases::Case> {
     let fails = match case.kind {
         Kind::Output => Fails::Output,
         Kind::Status => Fails::Status,
         Kind::Crash | Kind::Assertion | Kind::HeapFault => Fails::Crash,
         Kind::Hang => Fails::Hang,
     };
-    cases::Case {
+    let criterion = criterion(case, fails, &built)?;
+    Ok(cases::Case {
         name: case.name.clone(),
         program: case.package.clone(),
         faults: faults(case),
@@ -53,12 +56,31 @@ fn case_of(case: &Case, built: Built) -> cases::Case {
         stdin: STDIN,
         // How long a hang takes is said for all cases alike.
         expectations: if fails == Fails::Hang { Vec::new() } else { case.options() },
-        criterion: (fails == Fails::Crash).then(|| "crash".to_owned()),
+        criterion,
         reference: Some(built.fixed),
         tests: Arc::default(),
         failing: 0,
         statements: None,
-    }
+    })
+}
+
+/// Only of output is the right one needed: where the two programs first print something else.
+fn criterion(case: &Case, fails: Fails, built: &Built) -> Result<Option<String>> {
+    let (right, wrong) = match fails {
+        Fails::Output => (printed(case, &built.fixed)?, printed(case, &built.buggy)?),
+        Fails::Status | Fails::Crash | Fails::Hang => Default::default(),
+    };
+    Ok(workbench::criterion(fails, &right, &wrong))
+}
+
+/// What a program prints natively, in a new directory, for it may change its files.
+fn printed(case: &Case, program: &Path) -> Result<Vec<u8>> {
+    let place = tempfile::tempdir().context("no directory can be made for a run")?;
+    build::write_files(case, place.path())?;
+    let mut command = native::limited(program);
+    // As in the machine.
+    command.env_clear().env("PATH", "/usr/bin:/bin").envs(&case.environment).args(case.command());
+    Ok(native::outcome(&mut command, place.path(), STDIN)?.stdout)
 }
 
 /// The lines that the fix touches, file by file. They are one fault: to come to one of them is enough.
@@ -69,7 +91,7 @@ fn faults(case: &Case) -> Vec<Fault> {
         files.entry(file).or_default().extend(lines.first..=lines.last);
     }
     let fault = |(file, lines): (String, Lines)| Fault {
-        kind: mutate::Kind::Other,
+        kind: case.fault,
         origin: "real".to_owned(),
         file,
         line: lines.first().copied().unwrap_or(0),

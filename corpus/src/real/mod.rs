@@ -16,6 +16,8 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::mutate;
+
 /// One bug, its fix, and a run that shows it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +51,9 @@ pub struct Case {
     #[serde(default)]
     pub files: BTreeMap<PathBuf, Bytes>,
     pub kind: Kind,
+    /// What is wrong with the statements: what the fix does to them. A part that it adds to a condition is of the
+    /// condition; a check of its own was missing.
+    pub fault: mutate::Kind,
     /// What the program does, what it should do, and why it does not: a sentence each.
     pub wrong: String,
     pub right: String,

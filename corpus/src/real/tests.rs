@@ -12,6 +12,8 @@ fn there_are_bugs_of_all_kinds_and_no_two_are_the_same() {
     assert!(cases.len() >= 15, "{}", cases.len());
     let kinds: BTreeSet<Kind> = cases.iter().map(|case| case.kind).collect();
     assert_eq!(kinds.len(), 6, "{kinds:?}");
+    let faults: BTreeSet<mutate::Kind> = cases.iter().map(|case| case.fault).collect();
+    assert_eq!(faults.len(), mutate::Kind::ALL.len(), "{faults:?}");
     let fixes: BTreeSet<(&str, &str)> = cases.iter().map(|case| (&*case.package, &*case.fix)).collect();
     assert_eq!(fixes.len(), cases.len());
 }
@@ -48,6 +50,7 @@ fix = "fix.patch"
 build = ["make"]
 program = "hello"
 kind = "output"
+fault = "other"
 wrong = "It says nothing."
 right = "It says hello."
 why = "It is shy."
