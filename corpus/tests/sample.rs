@@ -66,20 +66,41 @@ fn both_mistakes_of_a_pair_are_needed_for_its_failure() {
     assert!(!fails(&[first]) && !fails(&[second]) && fails(&[first, second]), "{}", case.name);
 }
 
+/// A case of each program of the suite, drawn with a fixed seed. With the whydunit of the day so many of them were within five; it may be more.
+const WITHIN_FIVE: usize = 6;
+
 #[test]
-fn half_of_a_few_faults_are_among_the_first_three_statements_that_are_read() {
+fn no_fewer_faults_are_among_the_first_five_statements_than_before() {
     let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
-    let (_place, harvest) = harvest("crossing", 4, &draw(Suite::Mutants, 1));
-    let mut near = 0;
+    let question = Question { technique: Technique::Explain, with: With::Alone };
+    let place = tempfile::tempdir().unwrap();
+    let harvest =
+        suites::draw(&Draw { count: 9, jobs: 2, ..draw(Suite::Mutants, 4) }, place.path()).unwrap();
+    assert_eq!(harvest.cases.len(), 9);
+    let mut ranks = Vec::new();
     for case in &harvest.cases {
         let inquiry = Inquiry::new(&tool, case);
-        let question = Question { technique: Technique::Explain, with: With::Alone };
         let answered = inquiry.ask(question).unwrap().expect("an answer");
-        assert!(matches!(answered.status, Some(0 | 1)), "status {:?}", answered.status);
-        assert!(answered.report.is_some(), "the answer cannot be read");
+        assert!(matches!(answered.status, Some(0 | 1)), "{}: status {:?}", case.name, answered.status);
+        assert!(answered.report.is_some(), "the answer about {} cannot be read", case.name);
         let row = Row::new(&inquiry, case, question, &answered).unwrap();
         assert!(row.share.is_some_and(|share| (0.0..=1.0).contains(&share)), "{:?}", row.share);
-        near += usize::from(row.strict.is_some_and(|rank| rank <= 3));
+        ranks.push((case.name.as_str(), row.strict));
     }
-    assert!(near >= 2, "only {near} of {} within three", harvest.cases.len());
+    let near = ranks.iter().filter(|(_, rank)| rank.is_some_and(|rank| rank <= 5)).count();
+    assert!(near >= WITHIN_FIVE, "only {near} within five: {ranks:#?}");
+}
+
+#[test]
+fn a_passing_input_and_a_reference_are_of_use() {
+    let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
+    let (_place, harvest) = harvest("tokens", 3, &draw(Suite::Mutants, 2));
+    for with in [With::Passing, With::Reference] {
+        let question = Question { technique: Technique::Switching, with };
+        let answers =
+            harvest.cases.iter().filter_map(|case| Inquiry::new(&tool, case).ask(question).unwrap());
+        let statuses: Vec<Option<i32>> = answers.map(|answered| answered.status).collect();
+        assert!(!statuses.is_empty(), "no case has what {with:?} needs");
+        assert!(statuses.iter().all(|status| matches!(status, Some(0 | 1))), "{with:?}: {statuses:?}");
+    }
 }
