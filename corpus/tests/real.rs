@@ -1,4 +1,4 @@
-//! The real bugs, fetched, built and run: with `WHYDUNIT_LONG=1`, for it needs a mirror of Debian and most of an hour.
+//! The real bugs, fetched, built and run: with `WHYDUNIT_LONG=1`, for it needs a mirror of Debian and some minutes.
 //!
 //! `WHYDUNIT_REAL` names the cases to try, separated by spaces, in place of all.
 
