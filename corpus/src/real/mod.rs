@@ -5,6 +5,7 @@
 
 pub mod build;
 pub mod cases;
+pub mod changes;
 pub mod sources;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,17 @@ pub struct Case {
     pub expected: Expected,
     /// The statements that the fix changes; where it only inserts, the one before which it does.
     pub lines: Vec<Lines>,
+    /// What else the fix changes.
+    #[serde(default)]
+    pub besides: Vec<Besides>,
+}
+
+/// Lines that the fix changes without being the bug, and why they are not.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Besides {
+    pub lines: Lines,
+    pub why: String,
 }
 
 /// How the bug shows itself.

@@ -26,7 +26,8 @@ fn every_description_is_complete() {
         assert!(version.starts_with(&format!("{}-", case.upstream)), "{name}: {}", case.version);
         assert!(!case.patches.contains(&case.fix), "{name}");
         assert!(!case.build.is_empty(), "{name}");
-        for sentence in [&case.wrong, &case.right, &case.why] {
+        let besides = case.besides.iter().map(|besides| &besides.why);
+        for sentence in [&case.wrong, &case.right, &case.why].into_iter().chain(besides) {
             assert!(sentence.ends_with('.') && sentence.len() > 10, "{name}: {sentence:?}");
         }
         for path in case.files.keys().chain(case.lines.iter().map(|lines| &lines.file)).chain([&case.program])
