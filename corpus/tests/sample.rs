@@ -74,8 +74,7 @@ fn no_fewer_faults_are_among_the_first_five_statements_than_before() {
     let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
     let question = Question { technique: Technique::Explain, with: With::Alone };
     let place = tempfile::tempdir().unwrap();
-    let harvest =
-        suites::draw(&Draw { count: 9, jobs: 2, ..draw(Suite::Mutants, 4) }, place.path()).unwrap();
+    let harvest = suites::draw(&Draw { count: 9, jobs: 2, ..draw(Suite::Mutants, 4) }, place.path()).unwrap();
     assert_eq!(harvest.cases.len(), 9);
     let mut ranks = Vec::new();
     for case in &harvest.cases {
