@@ -16,6 +16,8 @@ pub struct Report {
     pub causes: Vec<Cause>,
     #[serde(default)]
     pub value: Vec<Line>,
+    #[serde(default)]
+    pub beside: Vec<Line>,
     pub computed: Vec<Line>,
     #[serde(default)]
     pub search: Search,
@@ -82,6 +84,7 @@ pub enum Part {
     From,
     Value,
     AlsoPossible,
+    Beside,
     ReadNext,
     Computed,
 }
@@ -95,6 +98,7 @@ impl Part {
             Part::From => "from",
             Part::Value => "value",
             Part::AlsoPossible => "also",
+            Part::Beside => "beside",
             Part::ReadNext => "read next",
             Part::Computed => "computed",
         }
@@ -117,7 +121,7 @@ impl Reading {
 
 impl Report {
     /// The statements in the order in which a person reads them: where it FAILED, RECURSION, what was UNSET, CAUSE with what
-    /// was decided by it, PATH, FROM, VALUE, ALSO POSSIBLE, READ NEXT; without a cause what computed the wrong value.
+    /// was decided by it, PATH, FROM, VALUE, ALSO POSSIBLE, BESIDE, READ NEXT; without a cause what computed the wrong value, and BESIDE.
     pub fn reading_order(&self) -> Vec<(Place, Part)> {
         let mut read = Reading::default();
         read.add(self.failed_at.iter().chain(&self.recursion).chain(&self.unset), Part::Failed);
@@ -127,9 +131,11 @@ impl Report {
             read.add(&cause.before, Part::From);
             read.add(&self.value, Part::Value);
             read.add(others.iter().map(|other| &other.condition), Part::AlsoPossible);
+            read.add(&self.beside, Part::Beside);
             read.add(&cause.reading, Part::ReadNext);
         }
         read.add(&self.computed, Part::Computed);
+        read.add(&self.beside, Part::Beside);
         read.0
     }
 
@@ -172,12 +178,13 @@ mod tests {
             unset: Some(line(15)),
             causes: vec![cause, other],
             value: vec![line(5), line(7)],
+            beside: vec![line(30), line(5)],
             computed: vec![line(97)],
             ..Report::default()
         };
         let order = report.reading_order();
         let read: Vec<usize> = order.iter().map(|(place, _)| place.line).collect();
-        assert_eq!(read, [12, 14, 15, 10, 13, 11, 5, 7, 20, 6, 97]);
+        assert_eq!(read, [12, 14, 15, 10, 13, 11, 5, 7, 20, 30, 6, 97]);
         let switching: Vec<usize> = report.switching_order().iter().map(|(place, _)| place.line).collect();
         assert_eq!(switching, [10, 13, 11, 20, 21, 5, 6]);
         let part =

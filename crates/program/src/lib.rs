@@ -50,7 +50,7 @@ pub use demangle::demangle;
 pub use expressions::{EvalError, EvalErrorKind, Expression, Prepared, SyntaxError, TypedValue};
 pub use lines::{Position, SourceFrame};
 pub use mapping::Mapping;
-pub use names::{Allocation, Allocations, Names, NoAllocations};
+pub use names::{Allocation, Allocations, Elements, Names, NoAllocations};
 pub use places::{LineError, LinePlaces};
 pub use program::{Function, Location, Program};
 pub use read_file::{FileReader, Files, HostFiles, read_file};

@@ -99,3 +99,15 @@ fn several_criteria_have_the_slice_of_all_of_them() {
     // Each statement ran once, whichever criteria it serves.
     assert!(all.statements.values().all(|share| share.instances == 1));
 }
+
+#[test]
+fn what_wrote_to_other_elements_is_beside_a_value_until_that_is_used() {
+    let mut guest = Guest::compile("beside.c", &["-O0"], &[]);
+    let mut code = Code::new(&guest.program, Scope::new(&[], &[]).unwrap());
+    let target = Target::parse("beside.c:12:late", Hit::Last).unwrap();
+    let question = target.ask(&mut guest.recording, &mut code).unwrap().question;
+    let beside = guest.recording.beside(&mut code, &question);
+    // Neither another field nor what came later; the loop wrote other elements as well.
+    let lines: Vec<u32> = beside.iter().map(|write| write.stmt.line).collect();
+    assert_eq!(lines, [9, 11, 8]);
+}

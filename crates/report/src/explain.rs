@@ -42,6 +42,9 @@ pub struct ExplainReport {
     /// What gave what the failing statement used its value, the nearest first, as far as the first cause does not tell it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub value: Vec<StepReport>,
+    /// What wrote to other elements beside the value that was compared, or that is wrong, each followed by what led it there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<LineReport>,
     /// Without a cause: the statements that computed what is wrong, the nearest first.
     pub computed: Vec<LineReport>,
     /// Without a cause: what is wrong is not computed from anything.
@@ -223,6 +226,7 @@ impl ExplainReport {
             causes: explanation.causes.iter().map(|cause| from.cause(cause)).collect(),
             left_out: explanation.left_out,
             value: explanation.value.iter().map(|told| step(told, from.shorten)).collect(),
+            beside: from.lines(&explanation.beside),
             computed: from.lines(&explanation.computed),
             is_constant: explanation.history == History::Constant,
             is_missing: explanation.history == History::InPlaceOfMissing,

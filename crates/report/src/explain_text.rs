@@ -12,6 +12,12 @@ const INDENT: usize = 8;
 pub(crate) const CUT_SHORT: &str = "cut short: more time or a larger --budget may find more";
 pub(crate) const TOLD_IN_PART: &str = "no time was left to follow all that led to the cause and from there to the failure; potential dependences were left out first";
 
+/// What it means that something is told as written beside a value.
+pub(crate) const MISSED: [&str; 2] = [
+    "wrote to other elements of the array since the value was made, and what led there;",
+    "if the value should have been replaced, the write may have missed it",
+];
+
 impl ExplainReport {
     pub fn text(&self, paper: Paper) -> String {
         let mut page = Page { paper, text: String::new(), width: self.width_of_places(paper) };
@@ -25,10 +31,14 @@ impl ExplainReport {
                 page.steps("FROM", &cause.before);
                 page.steps("VALUE", &self.value);
                 page.others(others, self.left_out);
+                page.beside(&self.beside);
                 page.reading(&cause.reading);
             }
             None if self.unset.is_some() => page.reading(&self.computed),
-            None => page.nothing(self),
+            None => {
+                page.nothing(self);
+                page.beside(&self.beside);
+            }
         }
         page.evidence(self);
         page.text
@@ -42,7 +52,7 @@ impl ExplainReport {
         let steps = self.causes.iter().flat_map(|cause| cause.way().iter().chain(&cause.before));
         let steps = steps.chain(&self.value).filter_map(|step| step.place.as_ref());
         let lines = self.causes.iter().flat_map(|cause| &cause.reading).chain(&self.computed);
-        let lines = lines.chain(&self.failed_at).map(|line| &line.place);
+        let lines = lines.chain(&self.beside).chain(&self.failed_at).map(|line| &line.place);
         let lines = lines.chain(self.recursion.iter().filter_map(|call| call.place.as_ref()));
         let lines = lines.chain(self.unset.as_ref().and_then(|unset| unset.place.as_ref()));
         let widths = conditions.chain(steps).chain(lines).map(|place| spot(place).chars().count());
@@ -154,11 +164,23 @@ impl Page {
         }
     }
 
+    fn beside(&mut self, beside: &[LineReport]) {
+        if beside.is_empty() {
+            return;
+        }
+        let mut lines = self.listed(beside);
+        lines.extend(MISSED.map(str::to_owned));
+        self.section("BESIDE", &lines);
+    }
+
+    /// Lines of the source under each other.
+    fn listed(&self, lines: &[LineReport]) -> Vec<String> {
+        let line = |line: &LineReport| self.at(Some(&line.place), line.text.as_deref().unwrap_or_default());
+        lines.iter().map(line).collect()
+    }
+
     fn reading(&mut self, reading: &[LineReport]) {
-        let lines: Vec<String> = reading
-            .iter()
-            .map(|line| self.at(Some(&line.place), line.text.as_deref().unwrap_or_default()))
-            .collect();
+        let lines = self.listed(reading);
         if !lines.is_empty() {
             self.text.push_str(&self.paper.paint(Colour::Headline, "READ NEXT"));
             self.text.push('\n');
@@ -172,11 +194,7 @@ impl Page {
             lines.push(format!("{}:", lead_of_computed(report)));
         }
         self.section("CAUSE", &lines);
-        let computed: Vec<String> = report
-            .computed
-            .iter()
-            .map(|line| self.at(Some(&line.place), line.text.as_deref().unwrap_or_default()))
-            .collect();
+        let computed = self.listed(&report.computed);
         self.section("", &computed);
     }
 

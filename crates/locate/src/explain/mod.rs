@@ -7,11 +7,12 @@ mod recursion;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use machine::Time;
 use program::{ConditionKind, Program, Stmt, conditions::Exit};
 pub use recursion::RecursiveCall;
 use replay::failure::{AbortKind, FailureKind};
-use replay::story::{Asked, Decided, Link, Origin, Role, Story, Subject, Told};
-use replay::{Bounds, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
+use replay::story::{Asked, Beside, Decided, Link, Origin, Role, Story, Subject, Told};
+use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
 
 use crate::criterion::{in_place_of_missing, printed_from};
 use crate::instances::{Instances, KnownCondition};
@@ -26,6 +27,7 @@ const OPERANDS_DEPTH: usize = 6;
 const MOST_READING: usize = 12;
 const MOST_FROM: usize = 6;
 const MOST_VALUE: usize = 4;
+const MOST_BESIDE: usize = 2;
 
 /// Why a run failed, as far as was found out.
 pub struct Explanation {
@@ -42,6 +44,9 @@ pub struct Explanation {
     /// Of a failure at a statement: what gave what was used there its value, the nearest first, as far as the first cause does not
     /// tell it already.
     pub value: Vec<Told>,
+    /// What wrote to other elements beside the value that was compared, or that is wrong, each followed by what led it there: the write that should have
+    /// replaced the value may have missed it.
+    pub beside: Vec<(Stmt, u32)>,
     /// Without a cause: where what is wrong came from, the nearest first, and after that what decided about it.
     pub computed: Vec<(Stmt, u32)>,
     pub history: History,
@@ -135,6 +140,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         true => history(search, asked),
         false => (Vec::new(), History::Computed),
     };
+    let beside = beside(search, &found.instances, asked, causes.first());
     Explanation {
         causes,
         unset,
@@ -142,6 +148,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         left_out: all.saturating_sub(told),
         story,
         value,
+        beside,
         computed,
         history,
         statistics: found.statistics,
@@ -197,13 +204,52 @@ fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> 
             | FailureKind::AssertViolated(_)
     );
     let Some(cause) = cause.filter(|_| happens) else { return Vec::new() };
-    let lines = |steps: &[Told]| {
-        steps.iter().filter_map(|step| step.stmt.as_ref()).map(line_of).collect::<BTreeSet<_>>()
-    };
-    let mut told = lines(cause.way());
-    told.extend(lines(&cause.from));
+    let mut told = lines(cause.way().iter().chain(&cause.from));
     let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
     from(story).into_iter().filter(is_news).take(MOST_VALUE).collect()
+}
+
+/// What wrote beside the value that was compared, or without a cause beside what is wrong.
+fn beside(
+    search: &mut Search<'_, '_>,
+    instances: &Instances,
+    asked: &Asked,
+    cause: Option<&Cause>,
+) -> Vec<(Stmt, u32)> {
+    if search.recording.patience().is_over() {
+        return Vec::new();
+    }
+    let question = match cause {
+        Some(cause) => rank::question_of(search, instances, &cause.critical),
+        None => printed_from(search.failure, asked, search.recording, search.code)
+            .unwrap_or_else(|| asked.question.clone()),
+    };
+    let mut told = cause.map(|cause| lines(cause.way().iter().chain(&cause.from))).unwrap_or_default();
+    let writes = search.recording.beside(search.code, &question).into_iter();
+    let writes: Vec<Beside> =
+        writes.filter(|write| told.insert(line_of(&write.stmt))).take(MOST_BESIDE).collect();
+    let mut found = Vec::new();
+    for write in writes {
+        let led = led_by(search, &write).into_iter().filter(|stmt| told.insert(line_of(stmt)));
+        let led: Vec<Stmt> = led.collect();
+        found.push((write.stmt, 0));
+        found.extend(led.into_iter().map(|stmt| (stmt, 1)));
+    }
+    found
+}
+
+/// The statements that computed where a write went.
+fn led_by(search: &mut Search<'_, '_>, write: &Beside) -> Vec<Stmt> {
+    let Beside { stmt, time, range } = write;
+    let cells = vec![Cell::Memory { address: range.start, length: range.end - range.start }];
+    let question = Question { time: Time(time.0 + 1), cells, why_here: false };
+    let asked = Asked { question, subject: Subject::Reached, stmt: Some(stmt.clone()), hit: None };
+    let story = search.recording.story(search.code, asked, OPERANDS_DEPTH);
+    let own = story.steps.iter().filter(|step| step.stmt.as_ref() == Some(stmt));
+    let addresses = own.flat_map(|step| &step.used).filter(|operand| operand.is_address);
+    let makers = addresses.filter_map(|operand| step_of(&story, operand.from?.number));
+    // Who hands a pointer on has not computed it.
+    makers.filter(|maker| !maker.made.is_empty()).filter_map(|maker| maker.stmt.clone()).collect()
 }
 
 /// A step of a story by its number; 0 is what was asked about.
@@ -406,6 +452,10 @@ fn is_constant_of(program: &Program, slice: &Slice) -> bool {
         _ => false,
     };
     slice.statements.len() == 1 && has_lines && slice.sources.keys().all(is_own)
+}
+
+fn lines<'t>(steps: impl IntoIterator<Item = &'t Told>) -> BTreeSet<Line> {
+    steps.into_iter().filter_map(|step| step.stmt.as_ref()).map(line_of).collect()
 }
 
 /// The nearest statements, each line once.

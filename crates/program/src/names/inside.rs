@@ -1,10 +1,23 @@
 //! The part of an object that some bytes are.
 
+use std::ops::Range;
+
 use super::walk::{element_path, subscripts};
-use super::{DEEPEST, Names, Object};
+use super::{DEEPEST, Elements, Names, Object};
 use crate::types::{Keyword, Language, Member, Record, TypeId, TypeKind, Types};
 
 impl Names<'_> {
+    /// The innermost array within an object that holds an address.
+    pub(super) fn array_inside(&self, object: &Object, address: u64) -> Option<Elements> {
+        let types = self.program.types(object.of)?;
+        let size = (object.size / object.count.max(1)).max(1);
+        let offset = address.wrapping_sub(object.address);
+        let start = offset / size * size;
+        let inner = array_part(&types, Some(object.of), offset - start, 0).map(|inner| inner.moved(start));
+        let whole = (object.count > 1).then_some(Elements { range: 0..object.size, size });
+        inner.or(whole).map(|found| found.moved(object.address))
+    }
+
     /// The name of bytes that begin inside of an object.
     pub(super) fn inside(&self, object: &Object, address: u64, size: u64) -> String {
         let Some(types) = self.program.types(object.of) else { return object.path.clone() };
@@ -14,6 +27,33 @@ impl Names<'_> {
         let is_rust = types.strip(Some(object.of)).is_some_and(|(_, found)| found.language == Language::Rust);
         let base = element_path(&object.path, object.through_pointer, object.count, element, is_rust);
         base.member(&part(&types, Some(object.of), within, size, 0))
+    }
+}
+
+/// The innermost array of a type that holds the byte at an offset; its range counts from the start of what has the type.
+fn array_part(types: &Types<'_>, of: Option<TypeId>, offset: u64, depth: usize) -> Option<Elements> {
+    let (_, found) = types.strip(of).filter(|_| depth <= DEEPEST)?;
+    match &found.kind {
+        TypeKind::Record(record) => {
+            let member = holding(types, record, offset, 1).next()?;
+            let inner = array_part(types, member.of, offset.wrapping_sub(member.offset), depth + 1)?;
+            Some(inner.moved(member.offset))
+        }
+        TypeKind::Array { element, .. } => {
+            let size = types.size(*element).filter(|size| *size > 0)?;
+            let start = offset / size * size;
+            let inner = array_part(types, *element, offset - start, depth + 1);
+            let whole = || Some(Elements { range: 0..types.size(of)?, size });
+            inner.map(|inner| inner.moved(start)).or_else(whole)
+        }
+        _ => None,
+    }
+}
+
+impl Elements {
+    fn moved(self, by: u64) -> Elements {
+        let Range { start, end } = self.range;
+        Elements { range: start.saturating_add(by)..end.saturating_add(by), ..self }
     }
 }
 
@@ -40,17 +80,26 @@ fn part(types: &Types<'_>, of: Option<TypeId>, offset: u64, size: u64, depth: us
     }
 }
 
-fn member_part(types: &Types<'_>, record: &Record, offset: u64, size: u64, depth: usize) -> String {
-    let holds = |member: &&Member| {
+/// The members that hold some bytes; of a union there can be several.
+fn holding<'r>(
+    types: &'r Types<'_>,
+    record: &'r Record,
+    offset: u64,
+    size: u64,
+) -> impl Iterator<Item = &'r Member> + Clone {
+    record.members.iter().filter(move |member| {
         let Some(length) = types.size(member.of).filter(|_| !member.is_static && member.bits.is_none())
         else {
             return false;
         };
         let end = member.offset.saturating_add(length);
         member.offset <= offset && offset.saturating_add(size) <= end
-    };
+    })
+}
+
+fn member_part(types: &Types<'_>, record: &Record, offset: u64, size: u64, depth: usize) -> String {
     let exact = |member: &&Member| member.offset == offset && types.size(member.of) == Some(size);
-    let mut holding = record.members.iter().filter(holds);
+    let mut holding = holding(types, record, offset, size);
     // Of the alternatives of a union, the one that has just this size.
     let found = match record.keyword {
         Keyword::Union => holding.clone().find(exact).or_else(|| holding.next()),

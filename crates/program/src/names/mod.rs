@@ -7,6 +7,7 @@ mod inside;
 mod walk;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::lines::Position;
 use crate::program::Program;
@@ -55,6 +56,14 @@ struct Object {
     path: String,
     through_pointer: bool,
     depth: usize,
+}
+
+/// The bytes of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elements {
+    pub range: Range<u64>,
+    /// Of one element; never 0.
+    pub size: u64,
 }
 
 /// The names of one state.
@@ -106,6 +115,11 @@ impl Names<'_> {
             format!(" allocated at {file}:{}", position.line)
         });
         Some(format!("block of {} bytes{place}", block.size))
+    }
+
+    /// The innermost array that an address lies in.
+    pub fn array_around(&self, address: u64) -> Option<Elements> {
+        self.array_inside(self.object_at(address)?, address)
     }
 
     /// The variable that the innermost frame keeps in a register, by DWARF number.

@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use program::{
-    Expression, Frame, Limits, Names, NoAllocations, Place, Program, State, TypeId, TypeKind, TypedValue,
+    Elements, Expression, Frame, Limits, Names, NoAllocations, Place, Program, State, TypeId, TypeKind,
+    TypedValue,
 };
 
 use super::mentions::Mention;
@@ -83,6 +84,11 @@ impl<'a> View<'a> {
     /// What some bytes are called.
     pub fn name(&self, address: u64, size: u64) -> Option<String> {
         self.names().of_memory(address, size)
+    }
+
+    /// The array that an address lies in.
+    pub fn array(&self, address: u64) -> Option<Elements> {
+        self.names().array_around(address)
     }
 
     /// The variable that a register holds, by DWARF's number.

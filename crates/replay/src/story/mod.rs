@@ -7,6 +7,7 @@
 mod arrivals;
 mod ask;
 mod begin;
+mod beside;
 mod called;
 mod crash;
 mod decision;
@@ -32,6 +33,7 @@ use program::Stmt;
 
 pub use ask::{AskError, Asked, Hit, Subject, Target};
 pub use begin::{Begun, BegunWith};
+pub use beside::Beside;
 pub use called::Called;
 pub use decision::Decided;
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};

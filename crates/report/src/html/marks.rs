@@ -54,6 +54,9 @@ impl Marks {
             }
             marks.with(report.failed_at.as_ref().map(|line| &line.place), |mark| mark.is_failure = true);
         }
+        for line in &report.beside {
+            marks.with(Some(&line.place), |mark| mark.is_listed = true);
+        }
         for (at, line) in report.computed.iter().enumerate() {
             marks.with(Some(&line.place), |mark| mark.steps.push((at + 1, String::new())));
         }

@@ -46,7 +46,10 @@ impl ExplainReport {
             story::compared(&mut html, cause, &marks);
             story::value(&mut html, &self.value, &marks);
             story::others(&mut html, others, self.left_out, &marks);
+            story::beside(&mut html, &self.beside, &marks);
             story::reading(&mut html, &cause.reading, &marks);
+        } else {
+            story::beside(&mut html, &self.beside, &marks);
         }
         evidence::evidence(&mut html, self);
         html.raw("</div>\n</main>\n<footer>Told by whydunit ").text(env!("CARGO_PKG_VERSION"));

@@ -2,7 +2,8 @@
 
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
 use crate::explain_text::{
-    calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, took, what_if, which,
+    MISSED, calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, took, what_if,
+    which,
 };
 use crate::html::escape::Html;
 use crate::html::marks::{Marks, effect, used};
@@ -216,6 +217,17 @@ pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, m
             .raw(" more decisions that save the run</li>\n");
     }
     html.raw("</ul>\n</section>\n");
+}
+
+/// What may have missed the value.
+pub(super) fn beside(html: &mut Html, beside: &[LineReport], marks: &Marks) {
+    if beside.is_empty() {
+        return;
+    }
+    html.raw("<section id=\"beside\">\n<h2>Beside</h2>\n<p class=\"lead\">These ");
+    html.text(&MISSED.join(" ")).raw(".</p>\n");
+    lines(html, beside, marks);
+    html.raw("</section>\n");
 }
 
 pub(super) fn reading(html: &mut Html, reading: &[LineReport], marks: &Marks) {
