@@ -34,10 +34,17 @@ pub fn program(name: &str) -> PathBuf {
 
 /// Compiles one of eval/programs as a user would who wants to debug it: gcc -g -O0.
 pub fn compile(name: &str) -> Result<PathBuf> {
-    let executable = scratch()?.join(name);
+    compile_as(name, name, &[])
+}
+
+/// The same with options of the compiler, under another name.
+pub fn compile_as(executable: &str, name: &str, options: &[&str]) -> Result<PathBuf> {
+    let executable = scratch()?.join(executable);
     let source = program(&format!("{name}.c"));
     let status = Command::new("gcc")
-        .args(["-g", "-O0", "-o"])
+        .args(["-g", "-O0"])
+        .args(options)
+        .arg("-o")
         .arg(&executable)
         .arg(&source)
         .status()

@@ -36,6 +36,9 @@ const EXAMPLES: [(&str, &[&str], Option<&str>); 6] = [
     ("rule_check", &["site"], Some("build.rules")),
 ];
 
+/// A long run in which one decision is wrong: the lines that filter makes, at some of which it is asked whether they are too wide.
+const LONG_RUN: &str = "800";
+
 /// A search that was made.
 struct Made {
     found: Found,
@@ -48,8 +51,14 @@ pub fn table(divisor: usize) -> Result<String> {
         "| failing run | instructions | predicates | tried until one helped, last first | by priority | time, by priority |\n\
          |---|---|---|---|---|---|\n",
     );
+    let mut cases = Vec::new();
     for (name, arguments, input) in EXAMPLES {
-        let Some(case) = example(name, arguments, input)? else { continue };
+        cases.extend(example(name, arguments, input)?.map(|case| (name, case)));
+    }
+    if divisor == 1 {
+        cases.push(("filter", one_decision_wrong()?));
+    }
+    for (name, case) in cases {
         let [lefs, prior] = [Order::Lefs, Order::Prior].map(|order| search(&case, &options(order, 2, true)));
         let (lefs, prior) = (lefs?, prior?);
         let until =
@@ -159,25 +168,42 @@ fn example(name: &str, arguments: &[&str], input: Option<&str>) -> Result<Option
     if !command.status().context("gcc cannot be run")?.success() {
         bail!("gcc could not compile {}", source.display());
     }
-    let mut case = Case::new(program.as_path());
-    case.argv.extend(arguments.iter().map(|argument| Bytes::from(*argument)));
+    let mut case = with_arguments(&program, arguments);
     case.cwd = Bytes::from(folder.as_path());
     if let Some(input) = input {
         case.stdin = Stdin::Bytes(Bytes::from(std::fs::read(folder.join(input))?));
     }
-    let text = Bytes::from(expected);
-    case.oracle.expectations.push(Expectation::Exactly { channel: Channel::Stdout, text });
-    Ok(Some(case))
+    Ok(Some(expecting(case, expected)))
+}
+
+/// A long run of filter, compiled with a mistake that shows once; what is right is what it prints without.
+fn one_decision_wrong() -> Result<Case> {
+    let right = printed(&with_arguments(&place::compile("filter")?, &[LONG_RUN]))?;
+    let program = place::compile_as("filter-wide", "filter", &["-DLIMIT=WIDTH+1"])?;
+    Ok(expecting(with_arguments(&program, &[LONG_RUN]), right))
+}
+
+fn with_arguments(program: &Path, arguments: &[&str]) -> Case {
+    let mut case = Case::new(program);
+    case.argv.extend(arguments.iter().map(|argument| Bytes::from(*argument)));
+    case
+}
+
+fn printed(case: &Case) -> Result<Vec<u8>> {
+    let recording = Recording::make(case.load()?, case.end());
+    Ok(recording.last().kernel.output.contents(Stream::Stdout))
+}
+
+fn expecting(mut case: Case, text: Vec<u8>) -> Case {
+    case.oracle.expectations.push(Expectation::Exactly { channel: Channel::Stdout, text: Bytes::from(text) });
+    case
 }
 
 fn last_byte_wrong(program: &Path, arguments: &[&str]) -> Result<Case> {
-    let mut case = Case::new(program);
-    case.argv.extend(arguments.iter().map(|argument| Bytes::from(*argument)));
-    let recording = Recording::make(case.load()?, case.end());
-    let mut text = recording.last().kernel.output.contents(Stream::Stdout);
+    let case = with_arguments(program, arguments);
+    let mut text = printed(&case)?;
     let letter =
         text.iter_mut().rev().find(|byte| byte.is_ascii_alphanumeric()).context("it prints nothing")?;
     *letter = b'?';
-    case.oracle.expectations.push(Expectation::Exactly { channel: Channel::Stdout, text: Bytes::from(text) });
-    Ok(case)
+    Ok(expecting(case, text))
 }
