@@ -12,6 +12,8 @@ use serde_json::Value;
 
 /// Far more than it takes, on a machine that does much else.
 const LONGEST: Duration = Duration::from_secs(150);
+/// A short answer takes no more sheets of paper.
+const MOST_PAGES: usize = 5;
 /// Looks at a page: its texts, links, widths and colours.
 const PROBE: &str = include_str!("explain_page/probe.js");
 
@@ -304,16 +306,58 @@ fn pages_are_legible_in_the_dark_and_let_nothing_in() {
 }
 
 #[test]
-fn a_page_can_be_printed() {
+fn a_printed_page_tells_the_whole_answer() {
     if !is_there() {
         return;
     }
-    let scratch = Scratch::new("page-print");
-    let page = scratch.write("page.html", &triangle("print").page());
-    let paper = scratch.path().join("page.pdf");
-    let (_, log) = chromium(&scratch, &[&format!("--print-to-pdf={}", paper.display())], &page);
-    let printed = std::fs::read(&paper).unwrap_or_else(|error| panic!("{error}: {log}"));
-    assert!(printed.starts_with(b"%PDF-") && printed.len() > 10_000, "{} bytes", printed.len());
+    for failing in [triangle("print"), records("print-records")] {
+        let (page, answer) = (failing.page(), failing.answer());
+        let pages = printed(&failing.scratch, &page);
+        assert!(pages.len() <= MOST_PAGES, "{} pages", pages.len());
+        let paper = without_blanks(&pages.concat());
+        // In the headline, and beside the output.
+        assert!(pages.concat().matches("expected").count() > 1, "labels are in pieces:\n{}", pages.concat());
+        let finding = &answer["findings"][0];
+        let cause = &finding["causes"][0];
+        let steps = cause["path"].as_array().unwrap().iter().chain(cause["reading"].as_array().unwrap());
+        let texts = steps.map(|step| &step["text"]).chain([&finding["failed"], &cause["otherwise"]]);
+        for text in texts.map(|text| text.as_str().unwrap()) {
+            assert!(paper.contains(&without_blanks(text)), "{text} is not on paper:\n{}", pages.concat());
+        }
+        // All lines of the source that are shown, to their ends.
+        for line in source_lines(&page) {
+            assert!(paper.contains(&without_blanks(&line)), "{line} is not on paper");
+        }
+    }
+}
+
+/// The lines of source that a page shows.
+fn source_lines(page: &str) -> Vec<String> {
+    let file = ["triangle", "records"].into_iter().find(|name| page.contains(&format!("{name}.c"))).unwrap();
+    let shown = |line: &&str| {
+        let escaped =
+            line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+        line.len() > 8 && page.contains(&format!(">{escaped}<"))
+    };
+    let source = source_of(file);
+    let lines: Vec<String> = source.lines().filter(shown).map(str::to_owned).collect();
+    assert!(lines.len() > 4, "{lines:?}");
+    lines
+}
+
+/// The text of each sheet of a page that is printed.
+fn printed(scratch: &Scratch, page: &str) -> Vec<String> {
+    let (page, paper) = (scratch.write("page.html", page), scratch.path().join("page.pdf"));
+    let (_, log) = chromium(scratch, &[&format!("--print-to-pdf={}", paper.display())], &page);
+    let text = Command::new("pdftotext").arg("-layout").arg(&paper).arg("-").output().unwrap();
+    assert!(text.status.success(), "{text:?}: {log}");
+    let text = String::from_utf8(text.stdout).unwrap();
+    text.split_terminator('\u{c}').map(str::to_owned).collect()
+}
+
+/// Lines are broken elsewhere on paper.
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 #[test]
