@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use linux::fs::Stream;
 use locate::criterion::asked_of;
 use locate::explain::Explanation;
 use locate::inducing::Inducing;
-use locate::minimize::{self, Compared, Minimizer};
 use locate::switching::{Judge, Meter, Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::Assertions;
@@ -23,6 +22,7 @@ use crate::asking::{self, RecordedCase};
 use crate::compile;
 use crate::exit_code::{self, Failure};
 use crate::explain_page;
+use crate::inducing;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::streams::tell;
@@ -30,8 +30,6 @@ use crate::view::{short_path, tell_warnings_about};
 
 /// So much of what a program printed is shown when it did not fail.
 const MOST_SHOWN: usize = 400;
-/// So many runs are made to find what makes the difference to a passing input.
-const NARROWING: u64 = 2_000;
 
 /// When an answer is wanted. The search ends before that, so that there is time left to tell what it found.
 #[derive(Clone, Copy)]
@@ -73,7 +71,8 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         }
     }
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
-    let inducing = inducing(arguments, deadlines, &mut recorded)?;
+    let limits = inducing::Limits { threads: jobs(arguments), deadline: deadlines.search };
+    let inducing = inducing::of(arguments, limits, &mut recorded)?;
     let explanation = search(arguments, deadlines, &mut recorded, &failure, inducing.as_ref());
     let explained = Explained {
         explanation: &explanation,
@@ -133,45 +132,6 @@ fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
             Err(usage(anyhow!("{name} is no C or C++ file; the program and its arguments come after --")))
         }
     }
-}
-
-/// What of the input makes the difference to the one with which the program passes: as little as runs can tell, where the oracle
-/// can judge other inputs, too.
-fn inducing(
-    arguments: &ExplainArguments,
-    deadlines: Deadlines,
-    recorded: &mut RecordedCase,
-) -> Result<Option<Inducing>, Failure> {
-    let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
-    let Some(path) = &arguments.passing_input else { return Ok(None) };
-    let passing = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()));
-    let passing = passing.map_err(usage)?;
-    let view = recorded.view();
-    if let Ok(minimizer) = Minimizer::new(&recorded.case, &view) {
-        let stop = || is_past(deadlines.search);
-        let limits =
-            minimize::Options { threads: jobs(arguments), budget: NARROWING, stop: &stop, watch: &|_| {} };
-        match minimizer.compare(&passing, &limits) {
-            Compared::Different(found, _) => {
-                let given = found.spans.iter().map(|span| span.given.clone()).collect::<Option<Vec<_>>>();
-                if let Some(ranges) = given.filter(|ranges| !ranges.is_empty()) {
-                    return Ok(Some(Inducing { part: found.part, ranges }));
-                }
-            }
-            Compared::DoesNotPass(_) => {
-                let name = path.display();
-                return Err(usage(anyhow!("with {name} the program fails as well, or it cannot be judged")));
-            }
-            Compared::NoPart | Compared::CutShort => {}
-        }
-    }
-    let found = Inducing::of(&recorded.case, &mut recorded.recording, &passing);
-    found.map(Some).ok_or_else(|| {
-        usage(anyhow!(
-            "it is not known what {} stands for: the program has no standard input, and not one file",
-            path.display()
-        ))
-    })
 }
 
 fn jobs(arguments: &ExplainArguments) -> usize {

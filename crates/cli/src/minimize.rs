@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use linux::Process;
 use locate::minimize::{
-    Compared, Counts, Difference, Input, MinimizeError, Minimized, Minimizer, Options, Outcome, PartName,
+    Compared, Counts, Difference, Input, MinimizeError, Minimized, Minimizer, Options, PartName,
 };
 use replay::Case;
 use replay::failure::Verdict;
@@ -187,12 +187,13 @@ fn understood(
     match compared {
         Compared::Different(difference, counts) => Ok(Some((*difference, counts))),
         Compared::CutShort => Ok(None),
-        Compared::DoesNotPass(Outcome::Fails) => {
+        Compared::Fails { is_same: true } => {
             Err(anyhow!("with {file} the program fails in the same way, so that there is no difference"))
         }
-        Compared::DoesNotPass(_) => {
-            Err(anyhow!("with {file} the program does not pass: it fails in another way, or nobody can tell"))
+        Compared::Fails { is_same: false } => {
+            Err(anyhow!("with {file} the program fails as well, in another way"))
         }
+        Compared::CannotTell => Err(anyhow!("nobody can tell whether the program passes with {file}")),
         Compared::NoPart => Err(anyhow!(
             "it is not known what {file} stands for: the program reads no standard input, and not just one file"
         )),

@@ -206,6 +206,42 @@ fn what_differs_from_a_passing_input_is_tried_first() {
     assert!(ran.stderr.contains("with failing.txt the program fails as well"), "{}", ran.stderr);
 }
 
+const WAITS: &str = "#include <stdio.h>\n\
+    int main(void)\n{\n\
+    char *names[] = {0, \"some\"};\n\
+    int rounds = 0, sum = 0;\n\
+    scanf(\"%d\", &rounds);\n\
+    for (int i = 0; i < rounds; i++)\n\
+    sum += i % 7;\n\
+    printf(\"%c %d\\n\", names[rounds > 0][0], sum);\n\
+    return 0;\n}\n";
+
+const AS_THEY_ARE: &str = "that is the difference of the two texts as they are: \
+    nothing could judge whether the program passes with the other one";
+
+#[test]
+fn an_answer_says_when_nothing_could_judge_the_passing_input() {
+    let scratch = Scratch::new("explain-unjudged");
+    scratch.compile("waits", WAITS, &["-O0"]);
+    for (name, rounds) in [("near.txt", "1\n"), ("other.txt", "6\n"), ("long.txt", "3000000\n")] {
+        scratch.write(name, rounds);
+    }
+    // Of the one nobody knows what it should print; the other takes many times as long as the failing run.
+    let alone = ["--passing-input", "other.txt", "--expect-stdout", "s 11"];
+    let long = ["--passing-input", "long.txt"];
+    for (options, input) in [(&alone[..], "5\n"), (&long, "0\n")] {
+        let ran = explain(&scratch, options, &["./waits"], input);
+        assert!(ran.stdout.contains(AS_THEY_ARE), "{ran:?}");
+        let page = explain(&scratch, &[options, &["--format", "html"]].concat(), &["./waits"], input);
+        assert!(page.stdout.contains(AS_THEY_ARE), "{}", page.stdout);
+        let json = explain(&scratch, &[options, &["--format", "json"]].concat(), &["./waits"], input);
+        let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        assert_eq!(answer["findings"][0]["difference"]["basis"], "unjudged", "{answer}");
+    }
+    let ran = explain(&scratch, &["--passing-input", "near.txt"], &["./waits"], "0\n");
+    assert!(ran.stdout.contains("in 1 bytes of stdin") && !ran.stdout.contains("as they are"), "{ran:?}");
+}
+
 #[test]
 fn an_endless_loop_is_explained_by_the_condition_that_should_end_it() {
     let scratch = Scratch::new("explain-hang");

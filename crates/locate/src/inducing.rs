@@ -13,14 +13,28 @@ use crate::minimize::{Input, PartName, differing};
 pub struct Inducing {
     pub part: PartName,
     pub ranges: Vec<Range<u64>>,
+    pub basis: Basis,
+}
+
+/// How it is known what makes the difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Runs with inputs between the two found the smallest difference.
+    Narrowed,
+    /// The texts alone. The other one passes, and the smallest difference is nothing that the failing input has.
+    Texts,
+    /// The texts alone, for nobody can tell whether the program passes with the other one.
+    Unjudged,
+    /// The texts alone, for nobody waited until the other one was tried.
+    Untried,
 }
 
 impl Inducing {
     /// By comparing the texts alone; `None` if it is not known which part the other text stands for.
-    pub fn of(case: &Case, recording: &mut Recording, passing: &[u8]) -> Option<Inducing> {
+    pub fn of(case: &Case, recording: &mut Recording, passing: &[u8], basis: Basis) -> Option<Inducing> {
         let input = Input::of(case, &recording.at(recording.start()));
         let part = input.main_part()?;
-        Some(Inducing { part: part.name.clone(), ranges: differing(part.text.bytes(), passing) })
+        Some(Inducing { part: part.name.clone(), ranges: differing(part.text.bytes(), passing), basis })
     }
 
     pub fn bytes(&self) -> u64 {
