@@ -197,10 +197,11 @@ fn telling(meter: Arc<Meter>) -> impl Fn() -> String + Send + 'static {
         let best = meter.best.lock().ok().and_then(|best| best.clone());
         let best = best
             .map_or(String::new(), |stmt| format!(", {}:{} repairs it", short_path(&stmt.file), stmt.line));
+        let pass = meter.pass.percent().map_or(String::new(), |share| format!(" (this pass {share} %)"));
         match candidates {
             0 => "looking for conditions".to_owned(),
             _ => format!(
-                "tried {tried} of {candidates} decisions, {rate} a second, {found} save the run{best}"
+                "tried {tried} of {candidates} decisions{pass}, {rate} a second, {found} save the run{best}"
             ),
         }
     }
@@ -235,4 +236,22 @@ fn command_of(recorded: &RecordedCase, sources: &[OsString]) -> String {
             false => word,
         });
     quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_is_told_how_far_the_pass_is_while_there_is_one() {
+        let meter = Arc::new(Meter::default());
+        let line = telling(meter.clone());
+        assert_eq!(line(), "looking for conditions");
+        meter.candidates.store(56_567, Ordering::Relaxed);
+        meter.tried.store(8_128, Ordering::Relaxed);
+        assert!(line().starts_with("tried 8128 of 56567 decisions, "), "{}", line());
+        meter.pass.begin(1_000);
+        meter.pass.add(425);
+        assert!(line().starts_with("tried 8128 of 56567 decisions (this pass 42 %), "), "{}", line());
+    }
 }
