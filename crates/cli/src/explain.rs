@@ -24,6 +24,7 @@ use crate::exit_code::{self, Failure};
 use crate::explain_page;
 use crate::inducing;
 use crate::interrupt;
+use crate::minimize::Stopping;
 use crate::progress::Progress;
 use crate::streams::tell;
 use crate::view::{short_path, tell_warnings_about};
@@ -34,6 +35,8 @@ const MOST_SHOWN: usize = 400;
 /// When an answer is wanted. The search ends before that, so that there is time left to tell what it found.
 #[derive(Clone, Copy)]
 struct Deadlines {
+    /// For what of the input matters.
+    input: Option<Instant>,
     search: Option<Instant>,
     answer: Option<Instant>,
 }
@@ -42,7 +45,8 @@ impl Deadlines {
     fn new(timeout: Option<u64>) -> Deadlines {
         let now = Instant::now();
         let answer = timeout.and_then(|seconds| now.checked_add(Duration::from_secs(seconds)));
-        Deadlines { search: answer.map(|answer| now + (answer - now) * 2 / 3), answer }
+        let thirds = |count: u32| answer.map(|answer| now + (answer - now) * count / 3);
+        Deadlines { input: thirds(1), search: thirds(2), answer }
     }
 }
 
@@ -71,8 +75,9 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         }
     }
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
-    let limits = inducing::Limits { threads: jobs(arguments), deadline: deadlines.search };
-    let inducing = inducing::of(arguments, limits, &mut recorded)?;
+    interrupt::catch();
+    let limits = Stopping { threads: jobs(arguments), budget: inducing::RUNS, deadline: deadlines.input };
+    let inducing = inducing::of(arguments, &limits, &mut recorded)?;
     let explanation = search(arguments, deadlines, &mut recorded, &failure, inducing.as_ref());
     let explained = Explained {
         explanation: &explanation,
@@ -146,7 +151,6 @@ fn search(
     failure: &Failed,
     inducing: Option<&Inducing>,
 ) -> Explanation {
-    interrupt::catch();
     let is_over = |end| move || interrupt::is_interrupted() || is_past(end);
     let meter = Arc::new(Meter::new(is_over(deadlines.search)));
     let progress = Progress::telling(telling(meter.clone()));

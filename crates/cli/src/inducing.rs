@@ -1,44 +1,55 @@
 //! What of the failing input makes the difference to one with which the program passes.
 
 use std::path::Path;
-use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use locate::inducing::{Basis, Inducing};
-use locate::minimize::{Compared, Minimizer, Options};
+use locate::minimize::{Compared, Minimizer};
 
 use crate::args::ExplainArguments;
 use crate::asking::RecordedCase;
 use crate::exit_code::{self, Failure};
+use crate::minimize::{Stopping, refused};
+use crate::streams::tell;
 
 /// So many runs are made to find it.
-const RUNS: u64 = 2_000;
+pub const RUNS: u64 = 2_000;
 
-/// What finding it may take.
-#[derive(Clone, Copy)]
-pub struct Limits {
-    pub threads: usize,
-    pub deadline: Option<Instant>,
-}
-
-/// `None` if nobody asked for it.
+/// `None` if nobody asked for it, or if minimizing did not tell.
 pub fn of(
     arguments: &ExplainArguments,
-    limits: Limits,
+    limits: &Stopping,
     recorded: &mut RecordedCase,
 ) -> Result<Option<Inducing>, Failure> {
+    if arguments.minimize {
+        return to_minimized(limits, recorded);
+    }
     let found = arguments.passing_input.as_ref().map(|path| to_given(path, limits, recorded));
     found.transpose().map_err(|error| Failure::new(exit_code::USAGE, error))
 }
 
+/// The difference to an input that minimizing finds.
+fn to_minimized(limits: &Stopping, recorded: &RecordedCase) -> Result<Option<Inducing>, Failure> {
+    let view = recorded.view();
+    let minimizer = Minimizer::new(&recorded.case, &view).map_err(refused)?;
+    let minimized = limits.search("minimizing", &minimizer, |options| minimizer.minimize(options));
+    let difference = minimized.difference.as_ref();
+    let found = difference.and_then(|difference| Inducing::found(difference, Basis::Minimized));
+    if found.is_none() {
+        tell(
+            "whydunit: minimizing came to no input that passes, so it is not known what of the input matters\n",
+        );
+    }
+    Ok(found)
+}
+
 /// The difference to the input in a file: as little as runs can tell, where the oracle can judge other inputs, too.
-fn to_given(path: &Path, limits: Limits, recorded: &mut RecordedCase) -> anyhow::Result<Inducing> {
+fn to_given(path: &Path, limits: &Stopping, recorded: &mut RecordedCase) -> anyhow::Result<Inducing> {
     let passing = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let basis = match narrowed(&passing, limits, recorded) {
         Compared::Different(found, _) => {
-            let given = found.spans.iter().map(|span| span.given.clone()).collect::<Option<Vec<_>>>();
-            if let Some(ranges) = given.filter(|ranges| !ranges.is_empty()) {
-                return Ok(Inducing { part: found.part, ranges, basis: Basis::Narrowed });
+            if let Some(found) = Inducing::found(&found, Basis::Narrowed) {
+                return Ok(found);
             }
             Basis::Texts
         }
@@ -60,10 +71,8 @@ fn to_given(path: &Path, limits: Limits, recorded: &mut RecordedCase) -> anyhow:
 }
 
 /// Nobody can tell either where the oracle judges this input alone.
-fn narrowed(passing: &[u8], limits: Limits, recorded: &RecordedCase) -> Compared {
+fn narrowed(passing: &[u8], limits: &Stopping, recorded: &RecordedCase) -> Compared {
     let view = recorded.view();
     let Ok(minimizer) = Minimizer::new(&recorded.case, &view) else { return Compared::CannotTell };
-    let stop = || limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    minimizer
-        .compare(passing, &Options { threads: limits.threads, budget: RUNS, stop: &stop, watch: &|_| {} })
+    limits.search("narrowing the difference", &minimizer, |options| minimizer.compare(passing, options))
 }

@@ -243,6 +243,61 @@ fn an_answer_says_when_nothing_could_judge_the_passing_input() {
 }
 
 #[test]
+fn minimizing_tells_what_of_the_input_matters() {
+    let scratch = Scratch::new("explain-minimize");
+    let program = compile(&scratch, &of_locate("settings"));
+    let input = "# c\ncolor=red\nname=\nsize=3\n";
+    let ran = explain(&scratch, &["--minimize"], &[&program], input);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   settings.c:39"), "{}", ran.stdout);
+    let told =
+        "minimizing came to two inputs, of which one fails and one passes, that differ in 1 bytes of stdin; ";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let json = explain(&scratch, &["--minimize", "--format", "json"], &[&program], input);
+    let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let difference = &answer["findings"][0]["difference"];
+    assert_eq!(difference["basis"], "minimized");
+    // In the input as it was given, not in what is left of it.
+    let place = difference["ranges"][0][0].as_u64().unwrap() as usize;
+    let line = input.find("name=").unwrap();
+    assert!((line..line + 5).contains(&place), "{difference}");
+    assert!(answer["findings"][0]["search"]["on_the_way"].as_u64() > Some(0), "{answer}");
+}
+
+#[test]
+fn minimizing_tells_which_byte_of_an_argument_matters() {
+    let scratch = Scratch::new("explain-minimize-argument");
+    let source = "#include <stdio.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  const char *names[] = {\"one\", 0};\n\
+                  int which = 0;\n\
+                  if (argc > 1 && argv[1][0])\n\
+                  for (char *at = argv[1]; *at; at++)\n\
+                  if (*at == '!')\n\
+                  which = 1;\n\
+                  printf(\"%c\\n\", names[which][0]);\n\
+                  return 0;\n}\n";
+    scratch.compile("named", source, &["-O0"]);
+    let json = explain(&scratch, &["--minimize", "--format", "json"], &["./named", "ab!cd"], "");
+    let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let difference = &answer["findings"][0]["difference"];
+    assert_eq!((difference["part"].as_str(), &difference["ranges"][0][0]), (Some("argument 1"), &2.into()));
+    assert!(answer["findings"][0]["search"]["on_the_way"].as_u64() > Some(0), "{answer}");
+}
+
+#[test]
+fn minimizing_before_an_explanation_needs_an_oracle_for_any_input() {
+    let scratch = Scratch::new("explain-minimize-refused");
+    scratch.compile("waits", WAITS, &["-O0"]);
+    let ran = explain(&scratch, &["--minimize", "--expect-stdout", "s 11"], &["./waits"], "5\n");
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("minimizing needs an oracle that can judge any input"), "{}", ran.stderr);
+    let ran = explain(&scratch, &["--minimize", "--passing-input", "x"], &["./waits"], "5\n");
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("cannot be used with"), "{}", ran.stderr);
+}
+
+#[test]
 fn an_endless_loop_is_explained_by_the_condition_that_should_end_it() {
     let scratch = Scratch::new("explain-hang");
     let source = "#include <stdio.h>\n\

@@ -90,7 +90,7 @@ pub struct InducingReport {
     pub bytes: u64,
     /// From the first to the last of each piece, from 0.
     pub ranges: Vec<(u64, u64)>,
-    /// How it is known: `narrowed`, by runs with inputs between the two; `texts`, by comparing the two as they are; `unjudged`, so, for nothing
+    /// How it is known: `narrowed`, by runs with inputs between the two; `minimized`, by runs with less and less of the input; `texts`, by comparing the two as they are; `unjudged`, so, for nothing
     /// can judge whether the program passes with the other one; `untried`, so, for there was no time to try it.
     pub basis: &'static str,
 }
@@ -240,6 +240,7 @@ impl ExplainReport {
                     .collect(),
                 basis: match inducing.basis {
                     Basis::Narrowed => "narrowed",
+                    Basis::Minimized => "minimized",
                     Basis::Texts => "texts",
                     Basis::Unjudged => "unjudged",
                     Basis::Untried => "untried",

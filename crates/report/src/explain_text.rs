@@ -335,8 +335,12 @@ pub(crate) fn found_by(report: &ExplainReport) -> String {
 /// What makes the difference to a passing input, and how that is known where it may be more than what matters.
 pub(crate) fn difference(report: &ExplainReport) -> Vec<String> {
     let Some(InducingReport { bytes, part, basis, .. }) = &report.difference else { return Vec::new() };
+    let what = match *basis {
+        "minimized" => "minimizing came to two inputs, of which one fails and one passes, that differ",
+        _ => "the input differs from the passing one",
+    };
     let differs = format!(
-        "the input differs from the passing one in {bytes} bytes of {}; {} decisions lie on a way from there to the failure",
+        "{what} in {bytes} bytes of {}; {} decisions lie on a way from there to the failure",
         plain(part),
         report.search.on_the_way
     );
