@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use linux::fs::Stream;
 use locate::criterion::asked_of;
 use locate::explain::Explanation;
 use locate::inducing::Inducing;
-use locate::minimize::{self, Compared, Minimizer};
 use locate::switching::{Judge, Meter, Options, Order, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::Assertions;
@@ -23,19 +22,21 @@ use crate::asking::{self, RecordedCase};
 use crate::compile;
 use crate::exit_code::{self, Failure};
 use crate::explain_page;
+use crate::inducing;
 use crate::interrupt;
+use crate::minimize::Stopping;
 use crate::progress::Progress;
 use crate::streams::tell;
 use crate::view::{short_path, tell_warnings_about};
 
 /// So much of what a program printed is shown when it did not fail.
 const MOST_SHOWN: usize = 400;
-/// So many runs are made to find what makes the difference to a passing input.
-const NARROWING: u64 = 2_000;
 
 /// When an answer is wanted. The search ends before that, so that there is time left to tell what it found.
 #[derive(Clone, Copy)]
 struct Deadlines {
+    /// For what of the input matters.
+    input: Option<Instant>,
     search: Option<Instant>,
     answer: Option<Instant>,
 }
@@ -44,7 +45,8 @@ impl Deadlines {
     fn new(timeout: Option<u64>) -> Deadlines {
         let now = Instant::now();
         let answer = timeout.and_then(|seconds| now.checked_add(Duration::from_secs(seconds)));
-        Deadlines { search: answer.map(|answer| now + (answer - now) * 2 / 3), answer }
+        let thirds = |count: u32| answer.map(|answer| now + (answer - now) * count / 3);
+        Deadlines { input: thirds(1), search: thirds(2), answer }
     }
 }
 
@@ -73,7 +75,9 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         }
     }
     let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
-    let inducing = inducing(arguments, deadlines, &mut recorded)?;
+    interrupt::catch();
+    let limits = Stopping { threads: jobs(arguments), budget: inducing::RUNS, deadline: deadlines.input };
+    let inducing = inducing::of(arguments, &limits, &mut recorded)?;
     let explanation = search(arguments, deadlines, &mut recorded, &failure, inducing.as_ref());
     let explained = Explained {
         explanation: &explanation,
@@ -135,45 +139,6 @@ fn understand_command(arguments: &mut ExplainArguments) -> Result<(), Failure> {
     }
 }
 
-/// What of the input makes the difference to the one with which the program passes: as little as runs can tell, where the oracle
-/// can judge other inputs, too.
-fn inducing(
-    arguments: &ExplainArguments,
-    deadlines: Deadlines,
-    recorded: &mut RecordedCase,
-) -> Result<Option<Inducing>, Failure> {
-    let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
-    let Some(path) = &arguments.passing_input else { return Ok(None) };
-    let passing = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()));
-    let passing = passing.map_err(usage)?;
-    let view = recorded.view();
-    if let Ok(minimizer) = Minimizer::new(&recorded.case, &view) {
-        let stop = || is_past(deadlines.search);
-        let limits =
-            minimize::Options { threads: jobs(arguments), budget: NARROWING, stop: &stop, watch: &|_| {} };
-        match minimizer.compare(&passing, &limits) {
-            Compared::Different(found, _) => {
-                let given = found.spans.iter().map(|span| span.given.clone()).collect::<Option<Vec<_>>>();
-                if let Some(ranges) = given.filter(|ranges| !ranges.is_empty()) {
-                    return Ok(Some(Inducing { part: found.part, ranges }));
-                }
-            }
-            Compared::DoesNotPass(_) => {
-                let name = path.display();
-                return Err(usage(anyhow!("with {name} the program fails as well, or it cannot be judged")));
-            }
-            Compared::NoPart | Compared::CutShort => {}
-        }
-    }
-    let found = Inducing::of(&recorded.case, &mut recorded.recording, &passing);
-    found.map(Some).ok_or_else(|| {
-        usage(anyhow!(
-            "it is not known what {} stands for: the program has no standard input, and not one file",
-            path.display()
-        ))
-    })
-}
-
 fn jobs(arguments: &ExplainArguments) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     arguments.jobs.unwrap_or(cores).max(1)
@@ -186,7 +151,6 @@ fn search(
     failure: &Failed,
     inducing: Option<&Inducing>,
 ) -> Explanation {
-    interrupt::catch();
     let is_over = |end| move || interrupt::is_interrupted() || is_past(end);
     let meter = Arc::new(Meter::new(is_over(deadlines.search)));
     let progress = Progress::telling(telling(meter.clone()));
@@ -237,10 +201,11 @@ fn telling(meter: Arc<Meter>) -> impl Fn() -> String + Send + 'static {
         let best = meter.best.lock().ok().and_then(|best| best.clone());
         let best = best
             .map_or(String::new(), |stmt| format!(", {}:{} repairs it", short_path(&stmt.file), stmt.line));
+        let pass = meter.pass.percent().map_or(String::new(), |share| format!(" (this pass {share} %)"));
         match candidates {
             0 => "looking for conditions".to_owned(),
             _ => format!(
-                "tried {tried} of {candidates} decisions, {rate} a second, {found} save the run{best}"
+                "tried {tried} of {candidates} decisions{pass}, {rate} a second, {found} save the run{best}"
             ),
         }
     }
@@ -275,4 +240,22 @@ fn command_of(recorded: &RecordedCase, sources: &[OsString]) -> String {
             false => word,
         });
     quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_is_told_how_far_the_pass_is_while_there_is_one() {
+        let meter = Arc::new(Meter::default());
+        let line = telling(meter.clone());
+        assert_eq!(line(), "looking for conditions");
+        meter.candidates.store(56_567, Ordering::Relaxed);
+        meter.tried.store(8_128, Ordering::Relaxed);
+        assert!(line().starts_with("tried 8128 of 56567 decisions, "), "{}", line());
+        meter.pass.begin(1_000);
+        meter.pass.add(425);
+        assert!(line().starts_with("tried 8128 of 56567 decisions (this pass 42 %), "), "{}", line());
+    }
 }

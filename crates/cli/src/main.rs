@@ -13,6 +13,7 @@ mod exit_code;
 mod explain;
 mod explain_page;
 mod fault_report;
+mod inducing;
 mod interrupt;
 mod lookup;
 mod minimize;

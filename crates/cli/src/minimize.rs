@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use linux::Process;
 use locate::minimize::{
-    Compared, Counts, Difference, Input, MinimizeError, Minimized, Minimizer, Options, Outcome, PartName,
+    Compared, Counts, Difference, Input, MinimizeError, Minimized, Minimizer, Options, PartName,
 };
 use replay::Case;
 use replay::failure::Verdict;
@@ -115,7 +115,8 @@ fn tell_written(report: &mut MinimizeReport, written: files::Written, minimizer:
     report.command = Some(written.command);
 }
 
-fn refused(error: MinimizeError) -> Failure {
+/// What is said when there is nothing that could be minimized.
+pub fn refused(error: MinimizeError) -> Failure {
     let status = match &error {
         MinimizeError::DidNotFail => exit_code::NO_FAILURE,
         MinimizeError::NeedsOracle { .. } | MinimizeError::Examine(_) => exit_code::USAGE,
@@ -127,15 +128,17 @@ fn refused(error: MinimizeError) -> Failure {
 }
 
 /// When a search ends before it is done.
-struct Stopping {
-    budget: u64,
-    deadline: Option<Instant>,
+pub struct Stopping {
+    pub threads: usize,
+    pub budget: u64,
+    pub deadline: Option<Instant>,
 }
 
 impl Stopping {
     fn new(arguments: &MinimizeArguments) -> Stopping {
         let later = |seconds| Instant::now().checked_add(Duration::from_secs(seconds));
-        Stopping { budget: arguments.budget, deadline: arguments.timeout.and_then(later) }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Stopping { threads, budget: arguments.budget, deadline: arguments.timeout.and_then(later) }
     }
 
     fn is_late(&self) -> bool {
@@ -143,7 +146,7 @@ impl Stopping {
     }
 
     /// Searches with these limits, and tells who waits how far it is.
-    fn search<T>(
+    pub fn search<T>(
         &self,
         what: &'static str,
         minimizer: &Minimizer<'_>,
@@ -162,8 +165,8 @@ impl Stopping {
             runs.store(progress.runs, Ordering::Relaxed);
         };
         let stop = || interrupt::is_interrupted() || self.is_late();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let found = search(&Options { threads, budget: self.budget, stop: &stop, watch: &watch });
+        let Stopping { threads, budget, .. } = *self;
+        let found = search(&Options { threads, budget, stop: &stop, watch: &watch });
         drop(progress);
         found
     }
@@ -187,12 +190,13 @@ fn understood(
     match compared {
         Compared::Different(difference, counts) => Ok(Some((*difference, counts))),
         Compared::CutShort => Ok(None),
-        Compared::DoesNotPass(Outcome::Fails) => {
+        Compared::Fails { is_same: true } => {
             Err(anyhow!("with {file} the program fails in the same way, so that there is no difference"))
         }
-        Compared::DoesNotPass(_) => {
-            Err(anyhow!("with {file} the program does not pass: it fails in another way, or nobody can tell"))
+        Compared::Fails { is_same: false } => {
+            Err(anyhow!("with {file} the program fails as well, in another way"))
         }
+        Compared::CannotTell => Err(anyhow!("nobody can tell whether the program passes with {file}")),
         Compared::NoPart => Err(anyhow!(
             "it is not known what {file} stands for: the program reads no standard input, and not just one file"
         )),

@@ -206,6 +206,97 @@ fn what_differs_from_a_passing_input_is_tried_first() {
     assert!(ran.stderr.contains("with failing.txt the program fails as well"), "{}", ran.stderr);
 }
 
+const WAITS: &str = "#include <stdio.h>\n\
+    int main(void)\n{\n\
+    char *names[] = {0, \"some\"};\n\
+    int rounds = 0, sum = 0;\n\
+    scanf(\"%d\", &rounds);\n\
+    for (int i = 0; i < rounds; i++)\n\
+    sum += i % 7;\n\
+    printf(\"%c %d\\n\", names[rounds > 0][0], sum);\n\
+    return 0;\n}\n";
+
+const AS_THEY_ARE: &str = "that is the difference of the two texts as they are: \
+    nothing could judge whether the program passes with the other one";
+
+#[test]
+fn an_answer_says_when_nothing_could_judge_the_passing_input() {
+    let scratch = Scratch::new("explain-unjudged");
+    scratch.compile("waits", WAITS, &["-O0"]);
+    for (name, rounds) in [("near.txt", "1\n"), ("other.txt", "6\n"), ("long.txt", "3000000\n")] {
+        scratch.write(name, rounds);
+    }
+    // Of the one nobody knows what it should print; the other takes many times as long as the failing run.
+    let alone = ["--passing-input", "other.txt", "--expect-stdout", "s 11"];
+    let long = ["--passing-input", "long.txt"];
+    for (options, input) in [(&alone[..], "5\n"), (&long, "0\n")] {
+        let ran = explain(&scratch, options, &["./waits"], input);
+        assert!(ran.stdout.contains(AS_THEY_ARE), "{ran:?}");
+        let page = explain(&scratch, &[options, &["--format", "html"]].concat(), &["./waits"], input);
+        assert!(page.stdout.contains(AS_THEY_ARE), "{}", page.stdout);
+        let json = explain(&scratch, &[options, &["--format", "json"]].concat(), &["./waits"], input);
+        let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        assert_eq!(answer["findings"][0]["difference"]["basis"], "unjudged", "{answer}");
+    }
+    let ran = explain(&scratch, &["--passing-input", "near.txt"], &["./waits"], "0\n");
+    assert!(ran.stdout.contains("in 1 bytes of stdin") && !ran.stdout.contains("as they are"), "{ran:?}");
+}
+
+#[test]
+fn minimizing_tells_what_of_the_input_matters() {
+    let scratch = Scratch::new("explain-minimize");
+    let program = compile(&scratch, &of_locate("settings"));
+    let input = "# c\ncolor=red\nname=\nsize=3\n";
+    let ran = explain(&scratch, &["--minimize"], &[&program], input);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("CAUSE   settings.c:39"), "{}", ran.stdout);
+    let told =
+        "minimizing came to two inputs, of which one fails and one passes, that differ in 1 bytes of stdin; ";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let json = explain(&scratch, &["--minimize", "--format", "json"], &[&program], input);
+    let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let difference = &answer["findings"][0]["difference"];
+    assert_eq!(difference["basis"], "minimized");
+    // In the input as it was given, not in what is left of it.
+    let place = difference["ranges"][0][0].as_u64().unwrap() as usize;
+    let line = input.find("name=").unwrap();
+    assert!((line..line + 5).contains(&place), "{difference}");
+    assert!(answer["findings"][0]["search"]["on_the_way"].as_u64() > Some(0), "{answer}");
+}
+
+#[test]
+fn minimizing_tells_which_byte_of_an_argument_matters() {
+    let scratch = Scratch::new("explain-minimize-argument");
+    let source = "#include <stdio.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  const char *names[] = {\"one\", 0};\n\
+                  int which = 0;\n\
+                  if (argc > 1 && argv[1][0])\n\
+                  for (char *at = argv[1]; *at; at++)\n\
+                  if (*at == '!')\n\
+                  which = 1;\n\
+                  printf(\"%c\\n\", names[which][0]);\n\
+                  return 0;\n}\n";
+    scratch.compile("named", source, &["-O0"]);
+    let json = explain(&scratch, &["--minimize", "--format", "json"], &["./named", "ab!cd"], "");
+    let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let difference = &answer["findings"][0]["difference"];
+    assert_eq!((difference["part"].as_str(), &difference["ranges"][0][0]), (Some("argument 1"), &2.into()));
+    assert!(answer["findings"][0]["search"]["on_the_way"].as_u64() > Some(0), "{answer}");
+}
+
+#[test]
+fn minimizing_before_an_explanation_needs_an_oracle_for_any_input() {
+    let scratch = Scratch::new("explain-minimize-refused");
+    scratch.compile("waits", WAITS, &["-O0"]);
+    let ran = explain(&scratch, &["--minimize", "--expect-stdout", "s 11"], &["./waits"], "5\n");
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("minimizing needs an oracle that can judge any input"), "{}", ran.stderr);
+    let ran = explain(&scratch, &["--minimize", "--passing-input", "x"], &["./waits"], "5\n");
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("cannot be used with"), "{}", ran.stderr);
+}
+
 #[test]
 fn an_endless_loop_is_explained_by_the_condition_that_should_end_it() {
     let scratch = Scratch::new("explain-hang");

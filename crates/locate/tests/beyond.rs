@@ -89,6 +89,75 @@ fn a_condition_that_is_always_wrong_is_found_when_no_single_decision_helps() {
     assert!(!repairing.iter().any(|one| always(&one.change)), "all large would be wrong, too");
 }
 
+const PLACES: &str = r#"#include <stdio.h>
+#include <stdlib.h>
+static const char *names[] = {0, 0, 0, "three"};
+static int *after[] = {0};
+
+static void insist(const char *name)
+{
+    if (!name)
+        abort();
+}
+
+int main(int argc, char **argv)
+{
+    int places = 0;
+    insist("first");
+    for (int i = 2; i < argc; i++)
+        if (argv[i][0] >= 'm')
+            places++;
+    switch (argv[1][0]) {
+    case 'a':
+        insist(names[places]);
+        break;
+    case 's':
+        if (places == 0)
+            printf("%d\n", *after[0]);
+        break;
+    default:
+        printf("%c\n", names[places][0]);
+        if (argv[1][0] == 'l')
+            printf("%d\n", *after[0]);
+    }
+    return 0;
+}
+"#;
+
+/// What came of the condition at a line, when all of its decisions went another way.
+fn wholes(failing: &Failing, found: &Found, line: u32) -> Vec<Effect> {
+    let is_whole = |change: &Change| matches!(change, Change::Inverted | Change::Always(_));
+    let critical = found.critical.iter().zip(lines(failing, found));
+    let at = critical.filter(|(critical, at)| *at == line && is_whole(&critical.change));
+    let mut effects: Vec<Effect> = at.map(|(critical, _)| critical.effect).collect();
+    effects.dedup();
+    effects
+}
+
+/// Not one place fewer than three has a name, so that no single decision helps.
+#[test]
+fn a_crash_that_all_decisions_together_avoid_is_told_from_one_that_is_not_come_to() {
+    let scratch = Scratch::new("avoided");
+    let program = compiled(&scratch, "places", PLACES, &["-O0"]);
+    for (kind, effect) in [("p", Effect::Repairs), ("a", Effect::Repairs), ("l", Effect::Survives)] {
+        let mut failing = Failing::new(crashing(&program, &[kind, "a", "b", "c"], ""));
+        let found = failing.switch(&options());
+        assert_eq!(wholes(&failing, &found, 17), [effect], "{kind} {:?}", found.statistics);
+    }
+    let mut failing = Failing::new(crashing(&program, &["s", "a", "b", "c"], ""));
+    let found = failing.switch(&options());
+    assert_eq!(wholes(&failing, &found, 17), [Effect::Skips], "{:?}", found.statistics);
+}
+
+#[test]
+fn the_condition_around_a_crash_avoids_nothing_when_all_its_decisions_are_others() {
+    let scratch = Scratch::new("around");
+    let program = compiled(&scratch, "places", PLACES, &["-O0"]);
+    let mut failing = Failing::new(crashing(&program, &["a", "a", "b", "c"], ""));
+    let found = failing.switch(&options());
+    assert_eq!(wholes(&failing, &found, 8), [Effect::Skips], "{:?}", found.statistics);
+}
+
 const PERMITS: &str = r#"#include <stdio.h>
 #include <string.h>
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::{crashing, printing};
 use linux::Process;
-use locate::minimize::{Compared, MinimizeError, Minimized, Minimizer, Options, Outcome, PartName};
+use locate::minimize::{Compared, MinimizeError, Minimized, Minimizer, Options, PartName};
 use program::Program;
 use replay::failure::FailureKind;
 use replay::{Bytes, Case, Expectation, Heap, Stdin};
@@ -318,8 +318,8 @@ fn the_difference_to_a_passing_input_is_one_byte_where_it_can_be() {
 
     // An input that fails, one that fails in another way.
     let same = minimizer.compare(b"[", &options());
-    assert_eq!(same, Compared::DoesNotPass(Outcome::Fails));
-    assert_eq!(minimizer.compare(b"!", &options()), Compared::DoesNotPass(Outcome::Unresolved));
+    assert_eq!(same, Compared::Fails { is_same: true });
+    assert_eq!(minimizer.compare(b"!", &options()), Compared::Fails { is_same: false });
 }
 
 #[test]

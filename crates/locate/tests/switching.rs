@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 use common::{Failing, Scratch, crashing, example, options, own, printing};
 use locate::switching::{Effect, Meter, Options, Order};
@@ -29,6 +30,29 @@ fn a_comparison_that_is_returned_is_a_condition() {
     let found = failing.switch(&options());
     let lines: BTreeSet<u32> = failing.lines(&found).into_iter().collect();
     assert_eq!(lines, BTreeSet::from([20, 51, 52]), "{:?}", found.statistics);
+}
+
+/// The meter is asked once a stretch whether it is over, and looks then how far the pass is.
+#[test]
+fn a_meter_knows_how_far_a_pass_along_the_run_is() {
+    let scratch = Scratch::new("metered");
+    let program = scratch.compile(&own("records"), &["-O0"]);
+    let mut failing = Failing::new(printing(&program, &[], RECORDS, EXPECTED));
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let shares = seen.clone();
+    let meter = Arc::new_cyclic(|meter: &Weak<Meter>| {
+        let meter = meter.clone();
+        Meter::new(move || {
+            let share = meter.upgrade().and_then(|meter| meter.pass.percent());
+            shares.lock().unwrap().extend(share);
+            false
+        })
+    });
+    let metered = failing.switch_until(&options(), &meter);
+    assert_eq!(metered.statistics, failing.switch(&options()).statistics);
+    let seen = seen.lock().unwrap();
+    assert!(seen.len() > 2 && seen.iter().all(|share| *share <= 100), "{seen:?}");
+    assert_eq!(meter.pass.percent(), None, "no pass is under way");
 }
 
 /// With parking off, each trial runs to its end by itself.

@@ -20,6 +20,11 @@ impl Gauge {
         self.0.all.store(all, Ordering::Relaxed);
     }
 
+    /// Of several who do it together, one has done so much more.
+    pub fn add(&self, done: u64) {
+        self.0.done.fetch_add(done, Ordering::Relaxed);
+    }
+
     pub fn set(&self, done: u64) {
         self.0.done.store(done, Ordering::Relaxed);
     }
@@ -46,6 +51,9 @@ mod tests {
         gauge.set(u64::MAX / 2);
         assert_eq!(gauge.percent(), Some(49));
         gauge.begin(200);
+        gauge.add(30);
+        gauge.add(20);
+        assert_eq!(gauge.percent(), Some(25));
         gauge.set(500);
         assert_eq!(gauge.percent(), Some(100));
     }

@@ -2,7 +2,7 @@
 
 use linux::Exit;
 use locate::explain::{Cause, Explanation, History, RecursiveCall, Unset};
-use locate::inducing::Inducing;
+use locate::inducing::{Basis, Inducing};
 use locate::switching::{Change, Critical, Effect, Statistics};
 use program::{Program, Stmt};
 use replay::failure::{Failure, FailureKind};
@@ -93,6 +93,9 @@ pub struct InducingReport {
     pub bytes: u64,
     /// From the first to the last of each piece, from 0.
     pub ranges: Vec<(u64, u64)>,
+    /// How it is known: `narrowed`, by runs with inputs between the two; `minimized`, by runs with less and less of the input; `texts`, by comparing the two as they are; `unjudged`, so, for nothing
+    /// can judge whether the program passes with the other one; `untried`, so, for there was no time to try it.
+    pub basis: &'static str,
 }
 
 /// A condition that should perhaps have gone the other way.
@@ -239,6 +242,13 @@ impl ExplainReport {
                     .iter()
                     .map(|range| (range.start, range.end.saturating_sub(1)))
                     .collect(),
+                basis: match inducing.basis {
+                    Basis::Narrowed => "narrowed",
+                    Basis::Minimized => "minimized",
+                    Basis::Texts => "texts",
+                    Basis::Unjudged => "unjudged",
+                    Basis::Untried => "untried",
+                },
             }),
         }
     }

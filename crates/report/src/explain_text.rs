@@ -2,7 +2,9 @@
 
 use locate::switching::Statistics;
 
-use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, RecursionReport};
+use crate::explain::{
+    CauseReport, ConditionReport, ExplainReport, InducingReport, LineReport, RecursionReport,
+};
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
@@ -208,12 +210,7 @@ impl Page {
             "{} ended as the failing run without being run on, {} were set aside and run on, {} were given up for what they printed, {} by budget · {} instructions in all",
             search.parked_for_good, search.woken, search.wrong_output, search.cut_short, search.instructions
         ));
-        if let Some(difference) = &report.difference {
-            parts.push(format!(
-                "the input differs from the passing one in {} bytes of {}; {} decisions lie on a way from there to the failure",
-                difference.bytes, plain(&difference.part), search.on_the_way
-            ));
-        }
+        parts.extend(difference(report));
         if search.unverified > 0 {
             parts.push(format!(
                 "{} more trials passed as far as the machine can tell, and were not run again or could not be judged",
@@ -351,6 +348,27 @@ pub(crate) fn found_by(report: &ExplainReport) -> String {
         ),
         None => format!("{} of {} decisions tried", search.tried, search.candidates),
     }
+}
+
+/// What makes the difference to a passing input, and how that is known where it may be more than what matters.
+pub(crate) fn difference(report: &ExplainReport) -> Vec<String> {
+    let Some(InducingReport { bytes, part, basis, .. }) = &report.difference else { return Vec::new() };
+    let what = match *basis {
+        "minimized" => "minimizing came to two inputs, of which one fails and one passes, that differ",
+        _ => "the input differs from the passing one",
+    };
+    let differs = format!(
+        "{what} in {bytes} bytes of {}; {} decisions lie on a way from there to the failure",
+        plain(part),
+        report.search.on_the_way
+    );
+    let reason = match *basis {
+        "unjudged" => Some("nothing could judge whether the program passes with the other one"),
+        "untried" => Some("there was no time to try the other one"),
+        _ => None,
+    };
+    let as_they_are = |reason| format!("that is the difference of the two texts as they are: {reason}");
+    [differs].into_iter().chain(reason.map(as_they_are)).collect()
 }
 
 /// Who calls whom without end.

@@ -140,6 +140,14 @@ pub struct ExplainArguments {
     #[arg(long, verbatim_doc_comment, value_name = "FILE")]
     pub passing_input: Option<PathBuf>,
 
+    /// Minimize the input first, and take what makes the difference to an input that was found to
+    /// pass then, as --passing-input does
+    ///
+    /// The run with the input as it was given is the one that is explained. The oracle has to be
+    /// one that can judge any input, see whydunit minimize.
+    #[arg(long, verbatim_doc_comment, conflicts_with = "passing_input")]
+    pub minimize: bool,
+
     /// How many instructions all trials together may take; K, M and G stand for thousands, millions, billions
     #[arg(long, value_name = "N", value_parser = count, default_value = "10G")]
     pub budget: u64,

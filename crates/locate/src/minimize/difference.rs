@@ -21,6 +21,22 @@ pub struct Difference {
     pub is_cut_short: bool,
 }
 
+impl Difference {
+    /// Where the bytes that make the difference were in the input as it was given, as far as they were there.
+    pub fn given(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let Some(part) = self.failing.part(&self.part) else { return ranges };
+        let places = self.spans.iter().flat_map(|span| span.range.clone());
+        for place in places.filter_map(|at| part.text.place(at)) {
+            match ranges.last_mut() {
+                Some(last) if last.end == place => last.end += 1,
+                _ => ranges.push(place..place + 1),
+            }
+        }
+        ranges
+    }
+}
+
 /// Bytes that one has and the other has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {

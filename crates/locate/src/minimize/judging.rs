@@ -74,6 +74,13 @@ impl<'a> Judge<'a> {
         self.outcome_of(&input.apply(&self.case))
     }
 
+    /// Whether a run with an input fails, in whatever way.
+    pub fn fails(&self, input: &Input) -> bool {
+        let case = input.apply(&self.case);
+        let examined = case.load().ok().and_then(|start| examine(&case, start, self.view).ok());
+        examined.is_some_and(|examined| matches!(examined.verdict, Verdict::Failed(_)))
+    }
+
     /// Of a run with the arguments, the input and the files of another case.
     pub fn outcome_with(&self, case: &Case) -> Outcome {
         let Case { argv, stdin, files, replaced, .. } = case.clone();

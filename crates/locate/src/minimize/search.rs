@@ -56,8 +56,12 @@ pub struct Minimizer<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
     Different(Box<Difference>, Counts),
-    /// With that input the program fails, too, or nobody can tell.
-    DoesNotPass(Outcome),
+    /// With that input the program fails, too: in the same way, or in another one.
+    Fails {
+        is_same: bool,
+    },
+    /// Nobody can tell whether the program passes with that input.
+    CannotTell,
     /// It is not known for which part the other input is meant.
     NoPart,
     /// Nothing could be tried.
@@ -112,9 +116,14 @@ impl<'a> Minimizer<'a> {
         };
         self.search(options, |trials| {
             let text = Text::other(passing);
-            match trials.outcome(|| self.input.with(&part, text.clone())) {
+            let other = self.input.with(&part, text.clone());
+            match trials.outcome(|| other.clone()) {
                 Some(Outcome::Passes) => {}
-                Some(outcome) => return Compared::DoesNotPass(outcome),
+                Some(Outcome::Fails) => return Compared::Fails { is_same: true },
+                Some(Outcome::Unresolved) if self.judge.fails(&other) => {
+                    return Compared::Fails { is_same: false };
+                }
+                Some(Outcome::Unresolved) => return Compared::CannotTell,
                 None => return Compared::CutShort,
             }
             match narrow(trials, &self.input, &part, text) {

@@ -123,9 +123,14 @@ impl Search<'_, '_> {
                 found.statistics.instructions += trial.instructions;
                 let Some(&instance) = found.instances.list.get(*place) else { continue };
                 let Some(known) = found.instances.known(&instance) else { continue };
+                // To look at a trial takes as long as to make it; only those that passed are worth it to somebody who waits.
+                if trial.ending != Ending::Passed && meter.is_over() {
+                    continue;
+                }
                 let (change, mut process) = (way.change(known), begin(interventions));
+                let altered = (&mut process, &interventions[..]);
                 if let Some(saved) =
-                    verifier.look_at_whole(&instance, change, (&mut process, interventions), &trial)
+                    verifier.look_at_whole(self.recording, (&instance, known), change, altered, &trial)
                 {
                     meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
                     add(found, *place, saved);

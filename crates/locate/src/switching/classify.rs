@@ -3,9 +3,10 @@
 //! The point that failed is known in another run by its execution index. A trial comes to it and does not fail there; or it comes to it
 //! and fails again; or it never comes to it, and nobody can tell whether the reason of the failure has gone.
 
+use linux::Process;
 use machine::{Time, Trace};
-use replay::index::{Event, Indexer, Indices, Key, PointKey};
-use replay::{Diversion, Recording};
+use replay::Recording;
+use replay::index::{ConditionKey, Event, Indexer, Indices, Key, PointKey};
 
 /// Instructions that are followed in one go.
 const STRETCH: u64 = 1 << 15;
@@ -15,6 +16,15 @@ const STRETCH: u64 = 1 << 15;
 pub struct Point {
     path: Vec<Key>,
     statement: Option<PointKey>,
+}
+
+/// What was done to a run in which a point is looked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Altered {
+    /// The decision that it begins with went the other way; by a jump, which leads to one of its sides at once, or by a value.
+    First { by_jump: bool },
+    /// All decisions of a condition did.
+    All(Option<ConditionKey>),
 }
 
 /// What became of the point that failed, in another run.
@@ -40,18 +50,15 @@ impl Point {
     }
 
     /// Looks for it in a run that begins where `indexer` is, up to the run's end or `deadline`.
-    /// `by_jump` says that it begins with a jump that was made to go the other way.
     pub fn seek(
         &self,
         indexer: &mut Indexer<'_>,
-        run: &mut Diversion,
-        by_jump: bool,
+        process: &mut Process,
+        altered: Altered,
         deadline: Time,
     ) -> Presence {
-        let mut seeker = Seeker::new(self, indexer.path());
-        seeker.decisions = u64::from(!by_jump);
+        let mut seeker = Seeker::new(self, indexer.path(), altered);
         let mut trace = Trace::new();
-        let process = run.process();
         loop {
             let mut before = process.fork();
             let start = process.machine.time;
@@ -78,16 +85,18 @@ struct Seeker<'a> {
     open: Vec<Key>,
     /// How many of the regions around the point are open.
     common: usize,
-    decisions: u64,
+    altered: Altered,
+    /// How many sides were entered.
+    sides: u64,
     presence: Presence,
 }
 
 impl<'a> Seeker<'a> {
-    fn new(point: &'a Point, open: Vec<Key>) -> Seeker<'a> {
+    fn new(point: &'a Point, open: Vec<Key>, altered: Altered) -> Seeker<'a> {
         let common = open.iter().zip(&point.path).take_while(|(mine, theirs)| mine == theirs).count();
         let is_within = common == point.path.len()
             && open.get(common).and_then(site).is_some_and(|site| Some(site) == point.statement);
-        Seeker { point, is_within, open, common, decisions: 0, presence: Presence::default() }
+        Seeker { point, is_within, open, common, altered, sides: 0, presence: Presence::default() }
     }
 
     fn event(&mut self, event: Event) {
@@ -101,14 +110,14 @@ impl<'a> Seeker<'a> {
                 self.is_within &= self.open.len() > self.point.path.len();
             }
             Event::Enter(key) => {
-                self.decisions += u64::from(matches!(key, Key::Side { .. }));
+                self.sides += u64::from(matches!(key, Key::Side { .. }));
                 let is_within = self.common == self.open.len();
                 let wanted = self.point.path.get(self.open.len()).filter(|_| is_within);
                 if wanted == Some(&key) {
                     self.common += 1;
                 } else if wanted.is_some_and(|wanted| is_other_side(wanted, &key))
                     && self.open.len() + 1 == self.point.path.len()
-                    && self.decisions > 1
+                    && !self.is_altered(&key)
                 {
                     self.presence.guarded = true;
                 }
@@ -118,6 +127,15 @@ impl<'a> Seeker<'a> {
                 let is_there = self.common == self.point.path.len() && self.open.len() == self.common;
                 self.presence.reached |= is_there && Some(key) == self.point.statement;
             }
+        }
+    }
+
+    /// Whether a side that is just entered is one to which the run was made to go.
+    fn is_altered(&self, side: &Key) -> bool {
+        match (self.altered, side) {
+            (Altered::First { by_jump }, _) => by_jump && self.sides == 1,
+            (Altered::All(whole), Key::Side { condition, .. }) => *condition == whole,
+            (Altered::All(_), _) => false,
         }
     }
 }

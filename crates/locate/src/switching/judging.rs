@@ -8,7 +8,7 @@ use machine::Time;
 use program::{Program, Stmt};
 use replay::failure::{FailureKind, Verdict};
 use replay::oracle::{Assertions, Watched, ask, judge};
-use replay::{Case, Expectation};
+use replay::{Case, Expectation, Gauge};
 
 use crate::View;
 
@@ -70,6 +70,8 @@ pub struct Meter {
     pub candidates: AtomicU64,
     pub tried: AtomicU64,
     pub found: AtomicU64,
+    /// How far the pass along the run is: most of its trials are over only when it is.
+    pub pass: Gauge,
     /// The condition that was found first of those that repair the run.
     pub best: Mutex<Option<Stmt>>,
     is_over: Box<dyn Fn() -> bool + Send + Sync>,
@@ -82,6 +84,7 @@ impl Meter {
             candidates: AtomicU64::new(0),
             tried: AtomicU64::new(0),
             found: AtomicU64::new(0),
+            pass: Gauge::default(),
             best: Mutex::new(None),
             is_over: Box::new(is_over),
         }

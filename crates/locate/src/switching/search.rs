@@ -321,7 +321,11 @@ pub(super) fn make(
             (beginning(recording, start), jobs)
         })
         .collect();
+    let end = rules.end().min(recording.end());
+    let ways = work.iter().map(|(start, _)| end.0.saturating_sub(start.machine.time.0));
+    rules.meter.pass.begin(ways.fold(0, u64::saturating_add));
     let results = in_threads(work, |(start, jobs)| sweep(start, &jobs, rules));
+    rules.meter.pass.begin(0);
     let made = shares.into_iter().flatten().zip(results.into_iter().flatten());
     let made: BTreeMap<usize, Trial> = made.collect();
     made.into_values().collect()

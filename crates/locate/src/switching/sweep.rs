@@ -57,7 +57,7 @@ pub struct Rules<'a> {
 
 impl Rules<'_> {
     /// When the spine ends.
-    fn end(&self) -> Time {
+    pub fn end(&self) -> Time {
         self.judge.case.end().min(self.over.unwrap_or(Time(u64::MAX)))
     }
 }
@@ -141,7 +141,9 @@ impl Sweep<'_> {
             let until = Time(spine.machine.time.0.saturating_add(STRETCH)).min(end);
             trace.clear();
             let event = spine.run_to_event_traced(until, &mut trace);
+            let begun = before.machine.time;
             self.stretch(&trace, &event, &spine, &mut before);
+            self.rules.meter.pass.add(spine.machine.time.0.saturating_sub(begun.0));
             // Where a function was just served the time has not moved on.
             if self.rules.checks && event != Event::Called(SERVED) {
                 self.arrive(spine.machine.time);

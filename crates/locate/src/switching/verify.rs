@@ -13,7 +13,7 @@ use replay::oracle::{Checked, Watched, digest};
 use replay::story::Decided;
 use replay::{Bytes, Case, Channel, Expectation, Flow, Recording, Scanner};
 
-use super::classify::{Point, Presence};
+use super::classify::{Altered, Point, Presence};
 use super::judging::Judge;
 use super::plan::Diverted;
 use super::statistics::Statistics;
@@ -173,11 +173,9 @@ impl<'a> Verifier<'a> {
                 let mut run = job.switch.divert(&mut at, job.time, &mut Scanner::default()).run;
                 let member = known.condition.members.get(usize::from(instance.member));
                 let by_jump = member.is_some_and(|member| member.kind == MemberKind::Jump);
-                let presence = point.seek(indexer, &mut run, by_jump, self.deadline);
-                // A program that gives up has asked a question before; that it answers it otherwise is what counts.
-                let counts_guard = matches!(self.failure.kind, FailureKind::Abort(_));
-                let presence = Presence { guarded: presence.guarded && counts_guard, ..presence };
-                effect(again.has_passed, is_own, presence)?
+                let altered = Altered::First { by_jump };
+                let presence = point.seek(indexer, run.process(), altered, self.deadline);
+                effect(again.has_passed, is_own, as_it_counts(presence, self.failure))?
             }
         };
         Some(again.critical(*instance, effect, Change::Once))
@@ -186,20 +184,41 @@ impl<'a> Verifier<'a> {
     /// What a trial of all decisions of a condition is worth, of which this is the last; `process` is the start of its run.
     pub fn look_at_whole(
         &mut self,
-        instance: &Instance,
+        recording: &mut Recording,
+        (instance, known): (&Instance, &KnownCondition),
         change: Change,
         (process, interventions): (&mut Process, &[Intervention]),
         trial: &Trial,
     ) -> Option<Critical> {
-        if trial.ending != Ending::Passed || !self.is_worth_it(instance.condition, trial) {
+        // Each is looked through from the start, so those that failed get no more than what suffices for all of them.
+        let is_failed = trial.ending != Ending::Passed && self.crash.is_some();
+        if is_failed && self.looked_through > LOOKED_THROUGH {
+            self.unclassified += 1;
             return None;
         }
+        if !self.is_worth_it(instance.condition, trial) {
+            return None;
+        }
+        let mut run = process.fork();
         let start = process.machine.time;
         let again = self.again(process, start, interventions.to_vec());
         self.remember(instance.condition, trial, &again);
-        // Whether a crash was avoided or not come to is not looked at here.
-        let effect = if self.crash.is_some() { Effect::Skips } else { Effect::Repairs };
-        again.has_passed.then(|| again.critical(*instance, effect, change))
+        let effect = match &mut self.crash {
+            None => again.has_passed.then_some(Effect::Repairs)?,
+            Some((point, indices)) => {
+                let is_own = Point::at(indices, recording, instance.time) == *point;
+                // Up to where the program itself begins nothing was altered.
+                let begin = recording.program_start();
+                let indexer = indices.walk_to(recording, begin);
+                run.run(begin, &mut Unwatched);
+                let members = known.condition.members.iter();
+                let altered =
+                    Altered::All(members.filter_map(|member| indexer.condition(member.address)).next());
+                let presence = point.seek(indexer, &mut run, altered, self.deadline);
+                effect(again.has_passed, is_own, as_it_counts(presence, self.failure))?
+            }
+        };
+        Some(again.critical(*instance, effect, change))
     }
 
     /// Adds how much was not looked at.
@@ -300,6 +319,12 @@ fn expects_text(case: &Case) -> bool {
     case.oracle.expectations.iter().any(|expectation| {
         matches!(expectation, Expectation::Text { .. } | Expectation::Exactly { .. } | Expectation::Exit(_))
     })
+}
+
+/// A program that gives up has asked a question before; that it answers it otherwise is what counts. Of other crashes it does not.
+fn as_it_counts(presence: Presence, failure: &Failure) -> Presence {
+    let counts_guard = matches!(failure.kind, FailureKind::Abort(_));
+    Presence { guarded: presence.guarded && counts_guard, ..presence }
 }
 
 /// The three cases of the paper, for a run that ended well and for one that did not.

@@ -15,6 +15,9 @@ pub struct PointKey {
     pub order: u32,
 }
 
+/// A condition: the statement, and which of its conditions it is.
+pub type ConditionKey = (PointKey, u32);
+
 /// From an address to its key; `None` for code that belongs to no statement.
 pub type Keys<'p> = Rc<dyn Fn(u64) -> Option<PointKey> + 'p>;
 

@@ -18,7 +18,7 @@ use crate::flow::Flow;
 use crate::recording::Recording;
 
 pub use align::{Aligned, Alignment, Point};
-pub use keys::{Keys, PointKey, keys_of_one, keys_of_two};
+pub use keys::{ConditionKey, Keys, PointKey, keys_of_one, keys_of_two};
 pub use path::{Index, Leaf, Region, Side};
 pub use walk::{Event, Indexer, Key, State};
 

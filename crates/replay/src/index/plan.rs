@@ -9,7 +9,7 @@ use machine::Pass;
 use program::conditions::{Exit, MemberKind, Step};
 use program::{Analysis, BlockId, Condition, ConditionKind, Program, Scope, Terminator, Trust};
 
-use super::keys::{Keys, PointKey};
+use super::keys::{ConditionKey, Keys, PointKey};
 use super::path::Side;
 use crate::events::{Ending, Shape, Shapes};
 use crate::flow::{Flow, FunctionFlow};
@@ -42,7 +42,7 @@ pub struct PlannedCondition {
     pub address: u64,
     pub line: Option<u32>,
     /// The statement, and which of its conditions it is.
-    pub key: Option<(PointKey, u32)>,
+    pub key: Option<ConditionKey>,
     /// Where its regions end; `None` if that is where the function ends.
     pub close: Option<u64>,
     /// Which side is entered at which address, of a condition with more than two.
@@ -175,6 +175,13 @@ impl<'p> Plans<'p> {
             is_loose,
             back: back.into(),
         }
+    }
+
+    /// The condition that an instruction decides.
+    pub fn condition(&self, address: u64) -> Option<ConditionKey> {
+        let function = self.function(address)?;
+        let decision = function.deciders.get(&address)?;
+        function.conditions.get(decision.condition as usize)?.key
     }
 
     /// The function in scope that has the instruction.

@@ -14,7 +14,7 @@ use linux::Process;
 use machine::{Pass, Time, Trace, Unwatched};
 use program::{Program, Scope};
 
-use super::keys::{Keys, PointKey};
+use super::keys::{ConditionKey, Keys, PointKey};
 use super::path::{self, Index, Leaf, Side};
 use super::plan::{FunctionPlan, MarkKind, PassPlan, Plans, line_at};
 use crate::events::Ending;
@@ -135,7 +135,7 @@ pub enum Key {
         site: Option<(PointKey, u32)>,
     },
     Side {
-        condition: Option<(PointKey, u32)>,
+        condition: Option<ConditionKey>,
         side: Side,
         count: u64,
     },
@@ -166,6 +166,11 @@ impl<'p> Indexer<'p> {
     /// The regions that are open, the outermost first: what [`Event::Enter`] told and [`Event::Leave`] has not taken back.
     pub fn path(&self) -> Vec<Key> {
         self.state.path(self.state.entries.len(), self.plans.keys())
+    }
+
+    /// The condition that an instruction decides, as [`Key::Side`] tells it.
+    pub fn condition(&self, address: u64) -> Option<ConditionKey> {
+        self.plans.condition(address)
     }
 
     /// The innermost point in scope: the regions around it, and its statement.

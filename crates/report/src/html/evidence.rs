@@ -3,7 +3,7 @@
 use locate::switching::Statistics;
 
 use crate::explain::ExplainReport;
-use crate::explain_text::{CUT_SHORT, TOLD_IN_PART, found_by};
+use crate::explain_text::{CUT_SHORT, TOLD_IN_PART, difference, found_by};
 use crate::html::escape::Html;
 
 pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
@@ -12,6 +12,9 @@ pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
         if is_so {
             html.raw("<p>").text(what).raw("</p>\n");
         }
+    }
+    for line in difference(report) {
+        html.raw("<p>").text(&line).raw("</p>\n");
     }
     html.raw("<table class=\"numbers\">\n<caption>The search in numbers</caption>\n<tbody>\n");
     for (what, number) in numbers(&report.search) {
