@@ -16,8 +16,8 @@ pub(crate) const TOLD_IN_PART: &str = "no time was left to follow all that led t
 
 /// What it means that something is told as written beside a value.
 pub(crate) const MISSED: [&str; 2] = [
-    "wrote to other elements of the array since the value was made, and what led there;",
-    "if the value should have been replaced, the write may have missed it",
+    "wrote to other elements of the same array after the value was made (below each, what led it there);",
+    "if the value should have been replaced, this is what may have missed it",
 ];
 
 impl ExplainReport {
