@@ -18,6 +18,8 @@ pub struct Report {
     pub value: Vec<Line>,
     #[serde(default)]
     pub beside: Vec<Line>,
+    #[serde(default)]
+    pub further: Vec<Line>,
     pub computed: Vec<Line>,
     #[serde(default)]
     pub search: Search,
@@ -86,6 +88,7 @@ pub enum Part {
     AlsoPossible,
     Beside,
     ReadNext,
+    Further,
     Computed,
 }
 
@@ -100,6 +103,7 @@ impl Part {
             Part::AlsoPossible => "also",
             Part::Beside => "beside",
             Part::ReadNext => "read next",
+            Part::Further => "further",
             Part::Computed => "computed",
         }
     }
@@ -121,18 +125,19 @@ impl Reading {
 
 impl Report {
     /// The statements in the order in which a person reads them: where it FAILED, RECURSION, what was UNSET, CAUSE with what
-    /// was decided by it, PATH, FROM, VALUE, ALSO POSSIBLE, BESIDE, READ NEXT; without a cause what computed the wrong value, and BESIDE.
+    /// was decided by it, VALUE, FROM, ALSO POSSIBLE, PATH, BESIDE, READ NEXT, FURTHER BACK; without a cause what computed the wrong value, and BESIDE.
     pub fn reading_order(&self) -> Vec<(Place, Part)> {
         let mut read = Reading::default();
         read.add(self.failed_at.iter().chain(&self.recursion).chain(&self.unset), Part::Failed);
         if let Some((cause, others)) = self.causes.split_first() {
             read.add(cause.conditions(), Part::Cause);
-            read.add(cause.way(), Part::Path);
-            read.add(&cause.before, Part::From);
             read.add(&self.value, Part::Value);
+            read.add(&cause.before, Part::From);
             read.add(others.iter().map(|other| &other.condition), Part::AlsoPossible);
+            read.add(cause.way(), Part::Path);
             read.add(&self.beside, Part::Beside);
             read.add(&cause.reading, Part::ReadNext);
+            read.add(&self.further, Part::Further);
         }
         read.add(&self.computed, Part::Computed);
         read.add(&self.beside, Part::Beside);
@@ -179,12 +184,13 @@ mod tests {
             causes: vec![cause, other],
             value: vec![line(5), line(7)],
             beside: vec![line(30), line(5)],
+            further: vec![line(40)],
             computed: vec![line(97)],
             ..Report::default()
         };
         let order = report.reading_order();
         let read: Vec<usize> = order.iter().map(|(place, _)| place.line).collect();
-        assert_eq!(read, [12, 14, 15, 10, 13, 11, 5, 7, 20, 30, 6, 97]);
+        assert_eq!(read, [12, 14, 15, 10, 13, 11, 5, 7, 20, 30, 6, 40, 97]);
         let switching: Vec<usize> = report.switching_order().iter().map(|(place, _)| place.line).collect();
         assert_eq!(switching, [10, 13, 11, 20, 21, 5, 6]);
         let part =

@@ -39,12 +39,15 @@ pub struct ExplainReport {
     pub causes: Vec<CauseReport>,
     /// Conditions that save the run and are not told of.
     pub left_out: usize,
-    /// What gave what the failing statement used its value, the nearest first, as far as the first cause does not tell it.
+    /// What gave what the failing statement used its value, the nearest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub value: Vec<StepReport>,
     /// What wrote to other elements beside the value that was compared, or that is wrong, each followed by what led it there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<LineReport>,
+    /// With a cause: what else the failure depends on, the nearest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<LineReport>,
     /// Without a cause: the statements that computed what is wrong, the nearest first.
     pub computed: Vec<LineReport>,
     /// Without a cause: what is wrong is not computed from anything.
@@ -230,6 +233,7 @@ impl ExplainReport {
             left_out: explanation.left_out,
             value: explanation.value.iter().map(|told| step(told, from.shorten)).collect(),
             beside: from.lines(&explanation.beside),
+            further: from.lines(&explanation.further),
             computed: from.lines(&explanation.computed),
             is_constant: explanation.history == History::Constant,
             is_missing: explanation.history == History::InPlaceOfMissing,

@@ -1,5 +1,7 @@
 //! Why a run failed, for people.
 
+use std::collections::BTreeSet;
+
 use locate::switching::Statistics;
 
 use crate::explain::{
@@ -29,14 +31,14 @@ impl ExplainReport {
         match self.causes.split_first() {
             Some((cause, others)) => {
                 page.cause(cause, self.is_certain);
-                page.path(cause, &self.failed);
-                page.steps("FROM", &cause.before);
                 page.steps("VALUE", &self.value);
+                page.steps("FROM", &cause.before);
                 page.others(others, self.left_out);
+                page.path(cause, &self.failed);
                 page.beside(&self.beside);
-                page.reading(&cause.reading);
+                page.reading(self.not_told_yet(cause));
             }
-            None if self.unset.is_some() => page.reading(&self.computed),
+            None if self.unset.is_some() => page.reading(self.computed.iter()),
             None => {
                 page.nothing(self);
                 page.beside(&self.beside);
@@ -44,6 +46,19 @@ impl ExplainReport {
         }
         page.evidence(self);
         page.text
+    }
+
+    /// What is to be read after all that is told of a cause: what has to do with it, then what else the failure depends on.
+    fn not_told_yet<'r>(&'r self, cause: &'r CauseReport) -> impl Iterator<Item = &'r LineReport> {
+        let conditions =
+            self.causes.iter().map(|cause| &cause.condition).chain(&cause.second).chain(&cause.steps);
+        let conditions = conditions.filter_map(|condition| condition.place.as_ref());
+        let steps = cause.way().iter().chain(&cause.before).chain(&self.value);
+        let steps = steps.filter_map(|step| step.place.as_ref());
+        let lines = self.beside.iter().chain(&self.failed_at).map(|line| &line.place);
+        let told: BTreeSet<String> = conditions.chain(steps).chain(lines).map(spot).collect();
+        let is_news = move |line: &&LineReport| !told.contains(&spot(&line.place));
+        cause.reading.iter().chain(&self.further).filter(is_news)
     }
 
     /// How wide the places are that stand under each other.
@@ -54,7 +69,8 @@ impl ExplainReport {
         let steps = self.causes.iter().flat_map(|cause| cause.way().iter().chain(&cause.before));
         let steps = steps.chain(&self.value).filter_map(|step| step.place.as_ref());
         let lines = self.causes.iter().flat_map(|cause| &cause.reading).chain(&self.computed);
-        let lines = lines.chain(&self.beside).chain(&self.failed_at).map(|line| &line.place);
+        let lines =
+            lines.chain(&self.beside).chain(&self.further).chain(&self.failed_at).map(|line| &line.place);
         let lines = lines.chain(self.recursion.iter().filter_map(|call| call.place.as_ref()));
         let lines = lines.chain(self.unset.as_ref().and_then(|unset| unset.place.as_ref()));
         let widths = conditions.chain(steps).chain(lines).map(|place| spot(place).chars().count());
@@ -176,12 +192,12 @@ impl Page {
     }
 
     /// Lines of the source under each other.
-    fn listed(&self, lines: &[LineReport]) -> Vec<String> {
+    fn listed<'l>(&self, lines: impl IntoIterator<Item = &'l LineReport>) -> Vec<String> {
         let line = |line: &LineReport| self.at(Some(&line.place), line.text.as_deref().unwrap_or_default());
-        lines.iter().map(line).collect()
+        lines.into_iter().map(line).collect()
     }
 
-    fn reading(&mut self, reading: &[LineReport]) {
+    fn reading<'l>(&mut self, reading: impl Iterator<Item = &'l LineReport>) {
         let lines = self.listed(reading);
         if !lines.is_empty() {
             self.text.push_str(&self.paper.paint(Colour::Headline, "READ NEXT"));

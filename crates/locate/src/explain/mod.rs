@@ -41,12 +41,13 @@ pub struct Explanation {
     pub left_out: usize,
     /// How the failure came about, by dependence.
     pub story: Story,
-    /// Of a failure at a statement: what gave what was used there its value, the nearest first, as far as the first cause does not
-    /// tell it already.
+    /// Of a failure at a statement: what gave what was used there its value, the nearest first.
     pub value: Vec<Told>,
     /// What wrote to other elements beside the value that was compared, or that is wrong, each followed by what led it there: the write that should have
     /// replaced the value may have missed it.
     pub beside: Vec<(Stmt, u32)>,
+    /// With a cause: what else the failure depends on, the nearest first.
+    pub further: Vec<(Stmt, u32)>,
     /// Without a cause: where what is wrong came from, the nearest first, and after that what decided about it.
     pub computed: Vec<(Stmt, u32)>,
     pub history: History,
@@ -141,7 +142,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         false => (Vec::new(), History::Computed),
     };
     let beside = beside(search, &found.instances, asked, causes.first());
-    Explanation {
+    let mut explained = Explanation {
         causes,
         unset,
         recursion: recursion::calls(search),
@@ -149,12 +150,15 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         story,
         value,
         beside,
+        further: Vec::new(),
         computed,
         history,
         statistics: found.statistics,
         is_cut_short: found.is_cut_short,
         is_told_in_part: search.recording.patience().is_over(),
-    }
+    };
+    explained.further = further(&explained);
+    explained
 }
 
 /// That the check that failed should have come out otherwise is no news.
@@ -203,10 +207,34 @@ fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> 
             | FailureKind::GuestFault { .. }
             | FailureKind::AssertViolated(_)
     );
-    let Some(cause) = cause.filter(|_| happens) else { return Vec::new() };
-    let mut told = lines(cause.way().iter().chain(&cause.from));
-    let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
-    from(story).into_iter().filter(is_news).take(MOST_VALUE).collect()
+    if !happens || cause.is_none() {
+        return Vec::new();
+    }
+    let data = story.slice.statements.iter().filter(|(_, share)| share.data_instances > 0);
+    let mut data: Vec<(u32, &Stmt)> = data.map(|(stmt, share)| (share.distance, stmt)).collect();
+    data.sort_unstable();
+    let mut told: BTreeSet<Line> = story.end.stmt.iter().map(line_of).collect();
+    let news = data.into_iter().filter(|(_, stmt)| told.insert(line_of(stmt)));
+    let steps = news.filter_map(|(_, stmt)| story.steps.iter().find(|step| step.stmt.as_ref() == Some(stmt)));
+    steps.take(MOST_VALUE).cloned().collect()
+}
+
+/// The nearest statements that the failure depends on and that are told nowhere else: what computed it before what decided about it.
+fn further(explained: &Explanation) -> Vec<(Stmt, u32)> {
+    let Some(cause) = explained.causes.first() else { return Vec::new() };
+    let mut told = lines(cause.way().iter().chain(&cause.from).chain(&explained.value));
+    told.extend(cause.reading.iter().chain(&explained.beside).map(|(stmt, _)| line_of(stmt)));
+    told.extend(explained.causes.iter().filter_map(|cause| cause.decided.stmt.as_ref()).map(line_of));
+    let mut near: Vec<(bool, u32, &Stmt)> = explained
+        .story
+        .slice
+        .statements
+        .iter()
+        .map(|(stmt, share)| (share.data_instances == 0, share.distance, stmt))
+        .collect();
+    near.sort_unstable();
+    let news = near.into_iter().filter(|(_, _, stmt)| told.insert(line_of(stmt)));
+    news.take(MOST_READING).map(|(_, distance, stmt)| (stmt.clone(), distance)).collect()
 }
 
 /// What wrote beside the value that was compared, or without a cause beside what is wrong.

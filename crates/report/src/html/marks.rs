@@ -54,7 +54,7 @@ impl Marks {
             }
             marks.with(report.failed_at.as_ref().map(|line| &line.place), |mark| mark.is_failure = true);
         }
-        for line in &report.beside {
+        for line in report.beside.iter().chain(&report.further) {
             marks.with(Some(&line.place), |mark| mark.is_listed = true);
         }
         for (at, line) in report.computed.iter().enumerate() {

@@ -43,11 +43,12 @@ impl ExplainReport {
         source::panels(&mut html, page, &marks);
         html.raw("<div class=\"more\">\n");
         if let Some((cause, others)) = self.causes.split_first() {
-            story::compared(&mut html, cause, &marks);
             story::value(&mut html, &self.value, &marks);
+            story::compared(&mut html, cause, &marks);
             story::others(&mut html, others, self.left_out, &marks);
             story::beside(&mut html, &self.beside, &marks);
             story::reading(&mut html, &cause.reading, &marks);
+            story::further(&mut html, &self.further, &marks);
         } else {
             story::beside(&mut html, &self.beside, &marks);
         }

@@ -239,6 +239,16 @@ pub(super) fn reading(html: &mut Html, reading: &[LineReport], marks: &Marks) {
     html.raw("</section>\n");
 }
 
+/// What else the failure depends on.
+pub(super) fn further(html: &mut Html, further: &[LineReport], marks: &Marks) {
+    if further.is_empty() {
+        return;
+    }
+    html.raw("<section id=\"further\">\n<h2>Further back</h2>\n<p class=\"lead\">What else the failure depends on, the nearest first.</p>\n");
+    lines(html, further, marks);
+    html.raw("</section>\n");
+}
+
 pub(super) fn nothing(html: &mut Html, report: &ExplainReport, marks: &Marks) {
     html.raw(
         "<section class=\"cause\" id=\"cause\">\n<h2>Cause <span class=\"likely\">not found</span></h2>\n<p>",

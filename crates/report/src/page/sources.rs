@@ -64,7 +64,7 @@ pub(super) fn sources(from: &Explained<'_>) -> Vec<SourceReport> {
 
 /// The statements that the report tells of, and whether the failure came about in them; in the order in which they matter.
 fn told(explanation: &Explanation) -> Vec<(&Stmt, bool)> {
-    let Explanation { causes, story, value, beside, computed, unset, .. } = explanation;
+    let Explanation { causes, story, value, beside, further, computed, unset, .. } = explanation;
     let first = causes.first();
     let cause = first.and_then(|cause| cause.decided.stmt.as_ref());
     let second = first.and_then(|cause| match &cause.critical.change {
@@ -81,7 +81,7 @@ fn told(explanation: &Explanation) -> Vec<(&Stmt, bool)> {
     let others = causes.iter().filter_map(|cause| cause.decided.stmt.as_ref());
     let reading = first.map_or(&[][..], |cause| &cause.reading).iter().map(|(stmt, _)| stmt);
     let value = value.iter().filter_map(|step| step.stmt.as_ref());
-    let beside = beside.iter().map(|(stmt, _)| stmt);
+    let beside = beside.iter().chain(further).map(|(stmt, _)| stmt);
     let marginal = before.chain(value).chain(others).chain(dependents).chain(beside).chain(reading);
     central.map(|stmt| (stmt, true)).chain(marginal.map(|stmt| (stmt, false))).collect()
 }
