@@ -213,10 +213,13 @@ fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> 
     let data = story.slice.statements.iter().filter(|(_, share)| share.data_instances > 0);
     let mut data: Vec<(u32, &Stmt)> = data.map(|(stmt, share)| (share.distance, stmt)).collect();
     data.sort_unstable();
+    let step = |stmt: &Stmt| story.steps.iter().find(|step| step.stmt.as_ref() == Some(stmt)).cloned();
+    let near: Vec<Told> = data.into_iter().filter_map(|(_, stmt)| step(stmt)).collect();
+    // A check that failed has no value of its own, but what it compared has.
+    let near = if near.is_empty() { from(story) } else { near };
     let mut told: BTreeSet<Line> = story.end.stmt.iter().map(line_of).collect();
-    let news = data.into_iter().filter(|(_, stmt)| told.insert(line_of(stmt)));
-    let steps = news.filter_map(|(_, stmt)| story.steps.iter().find(|step| step.stmt.as_ref() == Some(stmt)));
-    steps.take(MOST_VALUE).cloned().collect()
+    let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
+    near.into_iter().filter(is_news).take(MOST_VALUE).collect()
 }
 
 /// The nearest statements that the failure depends on and that are told nowhere else: what computed it before what decided about it.
