@@ -38,9 +38,11 @@ impl ExplainReport {
                 page.beside(&self.beside);
                 page.reading(self.not_told_yet(cause));
             }
-            None if self.unset.is_some() => page.reading(self.computed.iter()),
             None => {
-                page.nothing(self);
+                match self.unset.is_some() {
+                    true => page.reading(self.computed.iter()),
+                    false => page.nothing(self),
+                }
                 page.beside(&self.beside);
             }
         }

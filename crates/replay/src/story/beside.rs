@@ -2,7 +2,7 @@
 //! there, for the write that missed the value has no part in it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use machine::{Pass, Time};
@@ -16,6 +16,8 @@ use crate::events::{Shapes, accesses};
 /// Values are looked at that are so near to what is asked about, and so many.
 const FURTHEST: u32 = 2;
 const MOST_VALUES: usize = 6;
+/// So many are noted on the way, the last ones of the run: a long text has a value a byte.
+const MOST_NOTED: usize = 1 << 12;
 
 /// A statement that wrote beside a value between the instant at which that was made and the one at which it was used.
 #[derive(Clone, Debug)]
@@ -136,23 +138,21 @@ impl Values {
     }
 
     fn add(&mut self, range: Range<u64>, since: Time, until: Time, distance: u32) {
+        let has_room = self.found.len() < MOST_NOTED;
         // Bytes of one value are told one by one where a chain ends.
         let last = self.found.last_mut().filter(|last| (last.since, last.until) == (since, until));
         match last.filter(|last| last.range.end == range.start) {
             Some(last) => last.range.end = range.end,
-            None => self.found.push(Kept { range, since, until, distance }),
+            None if has_room => self.found.push(Kept { range, since, until, distance }),
+            None => {}
         }
     }
 
     /// The nearest to what is asked about, each place once.
     fn nearest(mut self) -> Vec<Kept> {
         self.found.sort_by_key(|kept| (kept.distance, Reverse(kept.until), kept.range.start));
-        let mut seen = Vec::new();
-        self.found.retain(|kept| {
-            let is_news = !seen.contains(&kept.range);
-            seen.push(kept.range.clone());
-            is_news
-        });
+        let mut seen = HashSet::new();
+        self.found.retain(|kept| seen.insert(kept.range.clone()));
         self.found.truncate(MOST_VALUES);
         self.found
     }
@@ -160,7 +160,7 @@ impl Values {
 
 impl Watch for Values {
     fn step(&mut self, step: Step) {
-        if step.distance > FURTHEST {
+        if step.distance > FURTHEST || self.users.len() >= MOST_NOTED {
             return;
         }
         let until = self.used_by(step.user);
@@ -182,5 +182,29 @@ impl Watch for Values {
             let until = self.used_by(user.user());
             self.add(address..address.saturating_add(1), self.start, until, user.distance() + 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_noted_once_each_byte_by_byte_and_not_without_bound() {
+        let mut values = Values::new(Time(0), Time(100));
+        for byte in 0..4 {
+            values.add(byte..byte + 1, Time(0), Time(9), 2);
+        }
+        values.add(64..68, Time(3), Time(8), 1);
+        values.add(64..68, Time(1), Time(2), 2);
+        for place in 0..100_000 {
+            values.add(1000 + 8 * place..1004 + 8 * place, Time(5), Time(6), 2);
+        }
+        assert_eq!(values.found.len(), MOST_NOTED);
+        let nearest = values.nearest();
+        assert_eq!(nearest.len(), MOST_VALUES);
+        assert_eq!(nearest[0].range, 64..68);
+        assert_eq!(nearest[1].range, 0..4);
+        assert!(nearest[2..].iter().all(|kept| kept.range.start >= 1000));
     }
 }
