@@ -26,6 +26,9 @@ pub struct Options {
     /// Only the tables of predicate switching
     #[arg(long)]
     pub switching: bool,
+    /// Only how much of what trials of predicate switching do differs from what the failing run does (minutes)
+    #[arg(long)]
+    pub differing: bool,
     /// Only the tables of formulas and solvers
     #[arg(long)]
     pub logic: bool,
@@ -45,6 +48,10 @@ pub fn run(options: &Options) -> Result<()> {
     );
     if options.switching {
         println!("{}", switching::table(divisor)?);
+        return Ok(());
+    }
+    if options.differing {
+        println!("{}", switching::differing()?);
         return Ok(());
     }
     if options.logic {

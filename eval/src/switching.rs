@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use linux::Process;
 use linux::fs::Stream;
 use locate::criterion::asked_of;
-use locate::switching::{Found, Judge, Meter, Options, Order, Search};
+use locate::switching::{Ending, Found, Judge, Meter, Options, Order, Parking, Search, Trial};
 use program::{Program, Scope};
 use replay::failure::Verdict;
 use replay::oracle::{Assertions, judge};
@@ -59,7 +59,8 @@ pub fn table(divisor: usize) -> Result<String> {
         cases.push(("filter", one_decision_wrong()?));
     }
     for (name, case) in cases {
-        let [lefs, prior] = [Order::Lefs, Order::Prior].map(|order| search(&case, &options(order, 2, true)));
+        let [lefs, prior] =
+            [Order::Lefs, Order::Prior].map(|order| search(&case, &options(order, 2, Parking::WhileItPays)));
         let (lefs, prior) = (lefs?, prior?);
         let until =
             |made: &Made| made.found.statistics.first.map_or("—".to_owned(), |first| first.to_string());
@@ -80,48 +81,75 @@ pub fn table(divisor: usize) -> Result<String> {
     );
     for (name, lengths) in LENGTHS {
         let program = place::compile(name)?;
-        for (number, arguments) in lengths.iter().enumerate().take(if divisor > 1 { 1 } else { 3 }) {
+        for arguments in lengths.iter().take(if divisor > 1 { 1 } else { 3 }) {
             let case = last_byte_wrong(&program, arguments)?;
-            text.push_str(&row(&format!("{name} {}", arguments.join(" ")), &case, number == 0)?);
+            text.push_str(&row(&format!("{name} {}", arguments.join(" ")), &case)?);
         }
     }
     Ok(text)
 }
 
 /// A search that fails, in numbers.
-fn row(name: &str, case: &Case, is_shortest: bool) -> Result<String> {
-    let two = search(case, &options(Order::Prior, 2, true))?;
-    let one = search(case, &options(Order::Prior, 1, true))?;
-    // Without parking each trial runs to its end: the time can grow with the square of the length.
-    let unparked = is_shortest.then(|| search(case, &options(Order::Prior, 2, false))).transpose()?;
-    let each =
-        |made: &Made| made.found.statistics.instructions as f64 / made.found.statistics.tried.max(1) as f64;
-    let alone = unparked.map_or(("—".to_owned(), "—".to_owned()), |made| {
-        (format!("{:.1} s", made.time.as_secs_f64()), format!("{:.0}", each(&made)))
-    });
+fn row(name: &str, case: &Case) -> Result<String> {
+    let two = search(case, &options(Order::Prior, 2, Parking::WhileItPays))?;
+    let one = search(case, &options(Order::Prior, 1, Parking::WhileItPays))?;
+    let unparked = search(case, &options(Order::Prior, 2, Parking::Never))?;
     Ok(format!(
-        "| {name} | {} | {} | {:.1} s | {:.1} s | {:.2} | {:.0} | {:.0} | {:.1} | {} | {} |\n",
+        "| {name} | {} | {} | {:.1} s | {:.1} s | {:.2} | {:.0} | {:.0} | {:.1} | {:.1} s | {:.0} |\n",
         two.instructions,
         two.found.statistics.candidates,
         two.time.as_secs_f64(),
         one.time.as_secs_f64(),
         one.time.as_secs_f64() / two.time.as_secs_f64(),
         two.found.statistics.tried as f64 / two.time.as_secs_f64(),
-        each(&two),
-        wakings(&two.found),
-        alone.0,
-        alone.1
+        instructions_each(&two.found),
+        each(&two.found, |trial| u64::from(trial.wakes)),
+        unparked.time.as_secs_f64(),
+        instructions_each(&unparked.found)
     ))
 }
 
-/// How often a trial was woken, in the mean.
-fn wakings(found: &Found) -> f64 {
-    let all: u64 = found.trials.iter().map(|(_, trial)| u64::from(trial.wakes)).sum();
+/// How much of what trials do differs from what the failing run does: all of them wait as long as they can, however dear that is.
+pub fn differing() -> Result<String> {
+    let mut text = String::from(
+        "| program | instructions | predicates | instructions a trial | of them followed | wakings a trial | ran to the end | two threads |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for (name, lengths) in LENGTHS {
+        let program = place::compile(name)?;
+        for arguments in lengths {
+            let made =
+                search(&last_byte_wrong(&program, arguments)?, &options(Order::Prior, 2, Parking::Always))?;
+            let found = &made.found;
+            let _ = writeln!(
+                text,
+                "| {name} {} | {} | {} | {:.0} | {:.0} | {:.1} | {:.0} % | {:.1} s |",
+                arguments.join(" "),
+                made.instructions,
+                found.statistics.candidates,
+                instructions_each(found),
+                each(found, |trial| trial.followed),
+                each(found, |trial| u64::from(trial.wakes)),
+                each(found, |trial| 100 * u64::from(trial.ending != Ending::AsTheSpine)),
+                made.time.as_secs_f64()
+            );
+        }
+    }
+    Ok(text)
+}
+
+/// Something of the trials, in the mean.
+fn each(found: &Found, of: impl Fn(&Trial) -> u64) -> f64 {
+    let all: u64 = found.trials.iter().map(|(_, trial)| of(trial)).sum();
     all as f64 / found.trials.len().max(1) as f64
 }
 
-fn options(order: Order, threads: usize, parks: bool) -> Options {
-    Options { order, budget: u64::MAX, parks, checks: false, threads, goes_beyond: false }
+fn instructions_each(found: &Found) -> f64 {
+    each(found, |trial| trial.instructions)
+}
+
+fn options(order: Order, threads: usize, parking: Parking) -> Options {
+    Options { order, budget: u64::MAX, parking, checks: false, threads, goes_beyond: false }
 }
 
 fn search(case: &Case, options: &Options) -> Result<Made> {

@@ -10,7 +10,7 @@ use linux::fs::Stream;
 use locate::criterion::asked_of;
 use locate::explain::Explanation;
 use locate::inducing::Inducing;
-use locate::switching::{Judge, Meter, Options, Order, Search};
+use locate::switching::{Judge, Meter, Options, Order, Parking, Search};
 use replay::failure::{Failure as Failed, Verdict};
 use replay::oracle::Assertions;
 use replay::{Code, Flow, Heap, Patience, escaped, without_wrong_bytes};
@@ -167,7 +167,7 @@ fn search(
             OrderArgument::Lefs => Order::Lefs,
         },
         budget: arguments.budget,
-        parks: true,
+        parking: Parking::WhileItPays,
         checks: false,
         threads: jobs(arguments),
         goes_beyond: true,

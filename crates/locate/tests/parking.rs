@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{Failing, Scratch, crashing, options, own};
-use locate::switching::{Ending, Found, Options};
+use locate::switching::{Ending, Found, Options, Parking};
 use replay::failure::Verdict;
 use replay::oracle::{digest, judge};
 use replay::{Bytes, Case, Expectation, Heap};
@@ -58,8 +58,8 @@ fn check(failing: &mut Failing, name: &str) -> Option<u32> {
     let is_well = !matches!(judge(&failing.case, failing.recording.last()), Verdict::Failed(_));
     let spine = (is_well, is_well.then_some(left));
     let options = Options { goes_beyond: false, threads: 1, ..options() };
-    let alone = failing.switch(&Options { parks: false, ..options.clone() });
-    let parked = failing.switch(&Options { checks: true, ..options });
+    let alone = failing.switch(&Options { parking: Parking::Never, ..options.clone() });
+    let parked = failing.switch(&Options { parking: Parking::Always, checks: true, ..options });
     assert_eq!(outcomes(&alone, spine), outcomes(&parked, spine), "{name}");
     let refuted: Vec<usize> =
         parked.trials.iter().filter(|(_, trial)| trial.refuted > 0).map(|(place, _)| *place).collect();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use common::{Failing, Scratch, crashing, example, options, own, printing};
-use locate::switching::{Effect, Meter, Options, Order};
+use locate::switching::{Effect, Meter, Options, Order, Parking};
 use replay::Heap;
 
 #[test]
@@ -69,7 +69,7 @@ fn nothing_depends_on_threads_or_parking() {
             for heap in [Heap::Program, Heap::Checked] {
                 let case = replay::Case { heap, ..printing(&program, arguments, input, expected) };
                 let mut failing = Failing::new(case);
-                let alone = failing.switch(&Options { parks: false, threads: 1, ..options() });
+                let alone = failing.switch(&Options { parking: Parking::Never, threads: 1, ..options() });
                 let parked = failing.switch(&Options { threads: 1, ..options() });
                 let shared = failing.switch(&Options { threads: 3, ..options() });
                 let name = source.display();

@@ -12,6 +12,7 @@ use super::judging::Meter;
 use super::plan::{Always, Switch};
 use super::search::{Bounds, Found, Options, Search, beginning, in_threads, job, make};
 use super::sweep::{Job, Rules};
+use super::tariff::Parking;
 use super::trial::{self, Ending, Trial};
 use super::verify::{Change, Critical, Effect};
 use crate::criterion::asked_of;
@@ -43,6 +44,7 @@ impl Search<'_, '_> {
     /// Leads switch statements to other cases.
     fn other_cases(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
         let mut chosen: Vec<(usize, Target, Job)> = Vec::new();
+        let waits = options.parking != Parking::Never;
         for place in nearest_first(found) {
             let Some(instance) = found.instances.list.get(place) else { continue };
             let Some(known) = found.instances.known(instance).filter(|known| known.is_switch()) else {
@@ -53,7 +55,7 @@ impl Search<'_, '_> {
                 let switch = Switch::to_case(program, known, target.block, target.address);
                 let time = instance.since;
                 match switch.filter(|_| chosen.len() < MOST_CASES) {
-                    Some(switch) => chosen.push((place, target.clone(), Job { time, switch })),
+                    Some(switch) => chosen.push((place, target.clone(), Job { time, switch, waits })),
                     None => found.statistics.left_out += 1,
                 }
             }

@@ -1,7 +1,8 @@
 //! Predicate switching: which condition, had it gone the other way, would have saved the run?
 //!
 //! `plan` says what is forced, `sweep` makes the trials of one pass along the run, `verify` looks at what saved it once more.
-//! `search` goes through all decisions, and `beyond` through what there is besides when no single one helps.
+//! `tariff` knows whether it pays to
+//! wait. `search` goes through all decisions, and `beyond` through what there is besides when no single one helps.
 
 mod beyond;
 mod classify;
@@ -16,6 +17,7 @@ mod plan;
 mod search;
 mod statistics;
 mod sweep;
+mod tariff;
 mod touches;
 mod trial;
 mod verify;
@@ -25,5 +27,6 @@ pub use judging::{Judge, Meter};
 pub use order::{Distances, Order};
 pub use search::{Found, Options, Search};
 pub use statistics::Statistics;
+pub use tariff::Parking;
 pub use trial::{Ending, Trial};
 pub use verify::{Change, Critical, Effect};

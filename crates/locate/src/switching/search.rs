@@ -16,6 +16,7 @@ use super::order::{Distances, Order};
 use super::plan::Switch;
 use super::statistics::Statistics;
 use super::sweep::{Job, Rules, sweep};
+use super::tariff::{Accounts, Parking};
 use super::trial::{Ending, Trial};
 use super::verify::{Critical, Effect, Verifier};
 use crate::instances::Instances;
@@ -37,8 +38,7 @@ pub struct Options {
     pub order: Order,
     /// Instructions that all trials together may take.
     pub budget: u64,
-    /// Trials wait where their way meets the spine's; the outcome is the same.
-    pub parks: bool,
+    pub parking: Parking,
     /// Some trials that wait are run beside the spine, and what they are claimed to differ in is compared with what they do.
     pub checks: bool,
     pub threads: usize,
@@ -165,6 +165,7 @@ impl<'a, 'p> Search<'a, 'p> {
     fn in_batches(&mut self, order: &[usize], found: &mut Found, options: &Options, meter: &Meter) {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
+        let mut accounts = Accounts::default();
         let (mut done, mut batch, mut late) = (0, FIRST_BATCH, 0);
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
             if found.is_cut_short || meter.is_over() {
@@ -172,8 +173,15 @@ impl<'a, 'p> Search<'a, 'p> {
                 break;
             }
             let places = &places[..places.len().min(batch)];
-            let jobs: Vec<(usize, Job)> =
-                places.iter().filter_map(|place| Some((*place, job(&found.instances, *place)?))).collect();
+            let end = self.recording.end();
+            let rest = |job: &Job| end.0.saturating_sub(job.time.0);
+            let job = |place: usize| {
+                let job = job(&found.instances, place)?;
+                let condition = found.instances.list.get(place)?.condition;
+                let waits = options.parking.lets_wait(&accounts, condition, rest(&job));
+                Some((place, Job { waits, ..job }))
+            };
+            let jobs: Vec<(usize, Job)> = places.iter().filter_map(|place| job(*place)).collect();
             let rules = self.rules(&found.instances, options, meter);
             let all: Vec<&Job> = jobs.iter().map(|(_, job)| job).collect();
             let trials = make(self.recording, &all, &rules, options.threads);
@@ -184,6 +192,9 @@ impl<'a, 'p> Search<'a, 'p> {
                 }
                 // To look at a trial takes as long as to make it; of those that passed, some are worth it even to somebody who waits.
                 let is_late = meter.is_over();
+                if let Some(instance) = found.instances.list.get(*place).filter(|_| job.waits) {
+                    accounts.note(instance.condition, &trial, rest(job));
+                }
                 late += usize::from(is_late && trial.ending == Ending::Passed);
                 let is_looked_at = !is_late || trial.ending == Ending::Passed && late <= MOST_LATE;
                 self.note(found, *place, job, trial, Some(&mut verifier).filter(|_| is_looked_at), meter);
@@ -251,7 +262,7 @@ impl<'a, 'p> Search<'a, 'p> {
             judge: self.judge,
             meter,
             joins: &instances.joins,
-            parks: options.parks,
+            parking: options.parking,
             checks: options.checks,
             deadline: self.deadline(),
             over: end_of(&self.failure.kind, self.failure.time),
@@ -297,7 +308,8 @@ fn only_so_many_of_each(order: &mut Vec<usize>, instances: &Instances, most: usi
 /// The trial of a decision that goes the other way.
 pub(super) fn job(instances: &Instances, place: usize) -> Option<Job> {
     let instance = instances.list.get(place)?;
-    Some(Job { time: instance.time, switch: Switch::of(instances.known(instance)?, instance) })
+    let switch = Switch::of(instances.known(instance)?, instance);
+    Some(Job { time: instance.time, switch, waits: true })
 }
 
 /// Makes some trials, on several threads; each goes along the run for itself, so that nothing depends on how many there are.

@@ -23,18 +23,13 @@ use super::kernels::Kernels;
 use super::meeting::Ways;
 use super::parked::{Parked, Waiting};
 use super::plan::{Diverted, Switch};
+use super::tariff::{GRACE, MEET, Parking, STEP, WAKE};
 use super::touches::{Touched, Touches};
 use super::trial::{self, Ending, Trial};
 use super::witnesses::Witnesses;
 
 /// Instructions of the spine that are looked at in one go.
 const STRETCH: u64 = 1 << 14;
-/// What it takes to wake a trial and to execute an instruction in its world, in instructions of a plain run.
-const WAKE: u64 = 1 << 13;
-const STEP: u64 = 48;
-/// So much more than a plain run of the same stretch a trial may take; then it runs on to its end. What it has to do with is what the program does
-/// all the time, or what it writes is soon known to be wrong.
-const GRACE: u64 = 2 * WAKE;
 
 /// What functions that are served are given.
 const SERVED_BY: [Reg; 5] = [Reg::RDI, Reg::RSI, Reg::RDX, Reg::RCX, Reg::RSP];
@@ -45,8 +40,7 @@ pub struct Rules<'a> {
     pub meter: &'a Meter,
     /// Where the ways from each instruction in scope meet again.
     pub joins: &'a HashMap<u64, u64>,
-    /// Trials wait where their way meets the spine's.
-    pub parks: bool,
+    pub parking: Parking,
     /// Some trials that wait are run beside the spine; see [`Witnesses`].
     pub checks: bool,
     /// When trials are given up.
@@ -66,6 +60,8 @@ impl Rules<'_> {
 pub struct Job {
     pub time: Time,
     pub switch: Switch,
+    /// It may wait where its way meets the spine's.
+    pub waits: bool,
 }
 
 /// Makes all trials, which are sorted by time, along a run that begins with `start`; the results are in the same order.
@@ -336,6 +332,7 @@ impl Sweep<'_> {
                 continue;
             }
             waiting.spent += STEP;
+            self.results[waiting.trial].followed += 1;
             self.results[waiting.trial].instructions += 1;
             same.push(id);
         }
@@ -385,6 +382,7 @@ impl Sweep<'_> {
         for waiting in trials {
             if let Some(result) = self.results.get_mut(waiting.trial) {
                 result.wakes = waiting.wakes;
+                result.spent = waiting.spent;
             }
             self.end(waiting.trial, Ending::AsTheSpine);
         }
@@ -402,7 +400,7 @@ impl Sweep<'_> {
         self.results[trial].instructions += took;
         let difference = Difference::default();
         let waiting = Waiting { trial, difference, ahead: 0, wakes: 0, spent: took, followed: 0 };
-        if is_plain { self.go_on(waiting, run, job.switch.join, before) } else { self.run_out(trial, run) }
+        if is_plain { self.go_on(waiting, run, job.switch.join, before) } else { self.run_out(waiting, run) }
     }
 
     /// Wakes trials before an instruction of the spine.
@@ -434,42 +432,51 @@ impl Sweep<'_> {
     fn go_on(&mut self, waiting: Waiting, mut run: Diversion, join: Option<u64>, before: &mut Process) {
         let trial = waiting.trial;
         self.results[trial].wakes = waiting.wakes;
-        if !self.rules.parks || self.is_over || self.is_dear(&waiting, before.machine.time) {
-            return self.run_out(trial, run);
+        let waits = self.jobs.get(trial).is_some_and(|job| job.waits);
+        if !waits || self.is_over || self.is_dear(&waiting, before.machine.time) {
+            return self.run_out(waiting, run);
         }
         let start = run.time();
-        let Some(met) = self.ways.meet(before, &mut run, join, &mut self.scanner) else {
-            self.results[trial].instructions += run.time().0.saturating_sub(start.0);
-            return self.run_out(trial, run);
-        };
-        let took = met.own.0.saturating_sub(start.0);
+        let met = self.ways.meet(before, &mut run, join, &mut self.scanner);
+        let end = met.as_ref().map_or(run.time(), |met| met.own);
+        let took = end.0.saturating_sub(start.0);
         self.results[trial].instructions += took;
+        let waiting = Waiting { spent: waiting.spent + MEET + took, ..waiting };
+        let Some(met) = met else { return self.run_out(waiting, run) };
         if met.difference.is_empty() {
-            return self.end(trial, Ending::AsTheSpine);
+            return self.end_as_the_spine(vec![waiting]);
         }
         self.results[trial].parked += 1;
         if self.rules.checks {
             self.witnesses.add(trial, self.results[trial].parked, run.process());
         }
         let ahead = met.own.0.wrapping_sub(met.spine.0);
-        let spent = waiting.spent + took;
-        let waiting = Waiting { difference: met.difference, ahead, spent, ..waiting };
+        let waiting = Waiting { difference: met.difference, ahead, ..waiting };
         self.arriving.entry(met.spine).or_default().push(waiting);
     }
 
     /// Runs a trial to its end.
-    fn run_out(&mut self, trial: usize, mut run: Diversion) {
+    fn run_out(&mut self, waiting: Waiting, mut run: Diversion) {
         let start = run.time();
         let process = run.process();
         let (ending, leavings) = trial::run(process, self.rules, self.watched);
-        let took = process.machine.time.0.saturating_sub(start.0);
-        self.results[trial].instructions += took;
-        self.results[trial].leavings = leavings;
-        self.end(trial, ending);
+        let ended = process.machine.time;
+        let took = ended.0.saturating_sub(start.0);
+        let begun = self.jobs.get(waiting.trial).map_or(start, |job| job.time);
+        let result = &mut self.results[waiting.trial];
+        result.instructions += took;
+        result.spent = waiting.spent;
+        result.length = ended.0.saturating_sub(begun.0);
+        result.ran_out = took;
+        result.leavings = leavings;
+        self.end(waiting.trial, ending);
     }
 
     /// Whether it would have been cheaper so far to run a trial plainly.
     fn is_dear(&self, waiting: &Waiting, now: Time) -> bool {
+        if self.rules.parking == Parking::Always {
+            return false;
+        }
         let since = self.jobs.get(waiting.trial).map_or(now, |job| job.time);
         waiting.spent > now.0.saturating_sub(since.0).saturating_add(GRACE)
     }

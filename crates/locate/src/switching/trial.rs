@@ -18,9 +18,15 @@ pub struct Trial {
     pub ending: Ending,
     /// Instructions that it took of its own.
     pub instructions: u64,
-    /// How often it was parked and woken.
+    /// What it took to wait, in instructions of a plain run.
+    pub spent: u64,
+    /// If it did not end as the spine: from its beginning to its end, and the last part of that, in which it ran on by itself.
+    pub length: u64,
+    pub ran_out: u64,
+    /// How often it was parked and woken, and how many instructions were followed in its world.
     pub parked: u32,
     pub wakes: u32,
+    pub followed: u64,
     /// How often it was looked, for a check, whether it differs from the spine as is claimed; and how often it did not.
     pub checked: u32,
     pub refuted: u32,

@@ -7,7 +7,7 @@ use std::process::Command;
 use linux::Process;
 use locate::criterion::asked_of;
 use locate::instances::Instances;
-use locate::switching::{Found, Judge, Meter, Options, Order, Search};
+use locate::switching::{Found, Judge, Meter, Options, Order, Parking, Search};
 use program::{Program, Scope};
 use replay::failure::{Failure, Verdict};
 use replay::oracle::{Assertions, examine};
@@ -146,7 +146,7 @@ pub fn options() -> Options {
     Options {
         order: Order::Prior,
         budget: u64::MAX,
-        parks: true,
+        parking: Parking::WhileItPays,
         checks: false,
         threads: 2,
         goes_beyond: true,
