@@ -165,7 +165,7 @@ impl<'a, 'p> Search<'a, 'p> {
     fn in_batches(&mut self, order: &[usize], found: &mut Found, options: &Options, meter: &Meter) {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());
-        let mut accounts = Accounts::default();
+        let (mut accounts, end) = (Accounts::default(), self.failure.time);
         let (mut done, mut batch, mut late) = (0, FIRST_BATCH, 0);
         while let Some(places) = order.get(done..).filter(|rest| !rest.is_empty()) {
             if found.is_cut_short || meter.is_over() {
@@ -173,15 +173,14 @@ impl<'a, 'p> Search<'a, 'p> {
                 break;
             }
             let places = &places[..places.len().min(batch)];
-            let end = self.recording.end();
             let rest = |job: &Job| end.0.saturating_sub(job.time.0);
-            let job = |place: usize| {
-                let job = job(&found.instances, place)?;
-                let condition = found.instances.list.get(place)?.condition;
-                let waits = options.parking.lets_wait(&accounts, condition, rest(&job));
-                Some((place, Job { waits, ..job }))
-            };
-            let jobs: Vec<(usize, Job)> = places.iter().filter_map(|place| job(*place)).collect();
+            let mut jobs: Vec<(usize, Job)> = Vec::new();
+            for place in places {
+                let Some(instance) = found.instances.list.get(*place) else { continue };
+                let Some(job) = job(&found.instances, *place) else { continue };
+                let waits = accounts.let_wait(options.parking, instance.condition, rest(&job));
+                jobs.push((*place, Job { waits, ..job }));
+            }
             let rules = self.rules(&found.instances, options, meter);
             let all: Vec<&Job> = jobs.iter().map(|(_, job)| job).collect();
             let trials = make(self.recording, &all, &rules, options.threads);

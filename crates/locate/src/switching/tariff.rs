@@ -25,17 +25,6 @@ pub enum Parking {
     Always,
 }
 
-impl Parking {
-    /// Whether a trial of a condition may wait, from which on the spine takes `rest` to its end.
-    pub(super) fn lets_wait(self, accounts: &Accounts, condition: u32, rest: u64) -> bool {
-        match self {
-            Parking::Never => false,
-            Parking::WhileItPays => accounts.pays(condition, rest),
-            Parking::Always => true,
-        }
-    }
-}
-
 /// What it has cost the trials of each condition so far to wait, and what it has saved.
 #[derive(Default)]
 pub struct Accounts {
@@ -45,6 +34,8 @@ pub struct Accounts {
 /// Sums over the trials of a condition.
 #[derive(Clone, Copy, Default)]
 struct Account {
+    /// How many there are, also of those that do not wait.
+    trials: u64,
     /// What they took for waiting.
     spent: u64,
     /// What share of the rest of the run each would have taken without, less what it took at last all the same; in parts of [`WHOLE`]. It is the
@@ -53,15 +44,22 @@ struct Account {
 }
 
 const WHOLE: u64 = 1 << 16;
+/// The first so many trials of a condition wait, and of the others one in so many, whatever others have come to: those near the failure may be unlike all others.
+const PROBES: u64 = 16;
 
 impl Accounts {
-    fn pays(&self, condition: u32, rest: u64) -> bool {
-        let Some(account) = self.by_condition.get(&condition) else { return true };
-        let saved = u128::from(account.saved) * u128::from(rest) / u128::from(WHOLE);
-        saved >= u128::from(account.spent)
+    /// Whether the next trial of a condition waits; from its beginning on the spine takes `rest` to the failure.
+    pub fn let_wait(&mut self, parking: Parking, condition: u32, rest: u64) -> bool {
+        let account = self.by_condition.entry(condition).or_default();
+        account.trials += 1;
+        match parking {
+            Parking::Never => false,
+            Parking::WhileItPays => account.is_probed() || account.pays(rest),
+            Parking::Always => true,
+        }
     }
 
-    /// A trial that was allowed to wait, from whose beginning on the spine took `rest` to its end.
+    /// A trial that was allowed to wait, from whose beginning on the spine took `rest` to the failure.
     pub fn note(&mut self, condition: u32, trial: &Trial, rest: u64) {
         let plain = if trial.ending == Ending::AsTheSpine { rest } else { trial.length };
         let saved =
@@ -72,36 +70,60 @@ impl Accounts {
     }
 }
 
+impl Account {
+    fn is_probed(&self) -> bool {
+        self.trials <= PROBES || self.trials.is_multiple_of(PROBES)
+    }
+
+    fn pays(&self, rest: u64) -> bool {
+        let saved = u128::from(self.saved) * u128::from(rest) / u128::from(WHOLE);
+        saved >= u128::from(self.spent)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn failed(spent: u64, length: u64, ran_out: u64) -> Trial {
+        let ending = Ending::Failed { wrote: true, right: None };
+        Trial { ending, spent, length, ran_out, ..Trial::default() }
+    }
+
+    fn as_the_spine(spent: u64) -> Trial {
+        Trial { ending: Ending::AsTheSpine, spent, ..Trial::default() }
+    }
+
+    /// How many of the next hundred trials of a condition would wait.
+    fn waiting(accounts: &mut Accounts, condition: u32, rest: u64) -> usize {
+        (0..100).filter(|_| accounts.let_wait(Parking::WhileItPays, condition, rest)).count()
+    }
+
     #[test]
     fn trials_wait_where_their_condition_has_saved_more_than_it_cost() {
         let mut accounts = Accounts::default();
-        assert!(accounts.pays(1, 0), "nothing is known yet");
-        accounts.note(1, &Trial { ending: Ending::AsTheSpine, spent: 100, ..Trial::default() }, 1000);
-        let failed = Ending::Failed { wrote: false, right: None };
-        accounts.note(
-            1,
-            &Trial { ending: failed, spent: 300, length: 1000, ran_out: 1000, ..Trial::default() },
-            1000,
-        );
-        assert!(accounts.pays(1, 400), "one of two is spared the rest of the run");
-        assert!(!accounts.pays(1, 399));
-        assert!(accounts.pays(2, 0), "each condition has an account of its own");
+        assert_eq!(waiting(&mut accounts, 1, 0), 100, "nothing is known yet");
+        accounts.note(1, &as_the_spine(100), 1000);
+        accounts.note(1, &failed(300, 1000, 1000), 1000);
+        assert_eq!(waiting(&mut accounts, 1, 400), 100, "one of two is spared the rest of the run");
+        assert!(waiting(&mut accounts, 1, 399) < 10, "but some, since it may be otherwise further off");
+        assert_eq!(waiting(&mut accounts, 2, 0), 100, "each condition has an account of its own");
     }
 
     #[test]
     fn what_ends_early_by_itself_saves_little() {
         let mut accounts = Accounts::default();
-        let failed = Ending::Failed { wrote: true, right: None };
-        accounts.note(
-            1,
-            &Trial { ending: failed, spent: 100, length: 50, ran_out: 10, ..Trial::default() },
-            1000,
-        );
-        assert!(!accounts.pays(1, 2000), "80 instructions for 100");
-        assert!(accounts.pays(1, 4000));
+        waiting(&mut accounts, 1, 0);
+        accounts.note(1, &failed(100, 50, 10), 1000);
+        assert!(waiting(&mut accounts, 1, 2000) < 10, "80 instructions for 100");
+        assert_eq!(waiting(&mut accounts, 1, 4000), 100);
+    }
+
+    #[test]
+    fn the_first_trials_of_a_condition_wait_whatever_comes_of_one() {
+        let mut accounts = Accounts::default();
+        accounts.note(1, &failed(100, 10, 10), 1000);
+        let waits: Vec<bool> = (0..20).map(|_| accounts.let_wait(Parking::WhileItPays, 1, 1000)).collect();
+        assert_eq!(waits.iter().position(|waits| !waits), Some(PROBES as usize));
     }
 }
