@@ -328,7 +328,31 @@ fn answers_for_programs_are_as_the_schema_says() {
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(answer["findings"][0]["causes"][0]["condition"]["place"]["line"], 16);
     let cause = &answer["verdict"]["causes"][0];
-    assert_eq!((&cause["place"]["line"], &cause["is_certain"]), (&16.into(), &true.into()));
+    assert_eq!((&cause["place"]["line"], &cause["is_certain"]), (&16.into(), &false.into()));
+}
+
+/// A line too many is printed, by a call that computes nothing: the condition around it is all that can be wrong. Where its side sets a variable that is
+/// printed later, that may be what is wrong.
+#[test]
+fn a_cause_is_certain_only_where_nothing_that_came_of_it_was_computed() {
+    let scratch = Scratch::new("explain-certain");
+    let guarded = "#include <stdio.h>\nint main(int argc, char **argv)\n{\n    puts(\"one\");\n    if (argc > 1)\n        puts(\"two\");\n    return 0;\n}\n";
+    let computed = "#include <stdio.h>\nint main(int argc, char **argv)\n{\n    int n = 1;\n    if (argc > 1)\n        n = 2;\n    printf(\"%d\\n\", n);\n    return 0;\n}\n";
+    for (name, source, right, is_certain) in
+        [("guarded", guarded, "one\n", true), ("computed", computed, "1\n", false)]
+    {
+        scratch.compile(name, source, &["-O0"]);
+        let program = format!("./{name}");
+        let options = ["--expect-stdout", right, "--format", "json"];
+        let ran = explain(&scratch, &options, &[&program, "x"], "");
+        let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let cause = &answer["verdict"]["causes"][0];
+        assert_eq!(
+            (&cause["place"]["line"], &cause["is_certain"]),
+            (&5.into(), &is_certain.into()),
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -519,19 +519,23 @@ fn story_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Criti
 }
 
 impl Explanation {
-    /// Whether the likeliest cause is certain: it alone repairs the run, nothing was left untried, and what it compared was not
-    /// computed by code that may be wrong itself. A loop that ends early proves nothing.
+    /// Whether the likeliest cause is certain: it alone repairs the run, nothing was left untried, and neither what it compared nor what
+    /// led from it to the statement that failed was computed by code that may be wrong itself: a run that leaves out a wrong statement may be right. A loop that
+    /// ends early proves nothing.
     pub fn is_certain(&self) -> bool {
         let repairs = self.causes.iter().filter(|cause| cause.critical.effect == Effect::Repairs).count();
         let Statistics { left_out, unverified, cut_short, .. } = self.statistics;
         let is_whole =
             !self.is_cut_short && [left_out, unverified, cut_short] == [0; 3] && self.left_out == 0;
+        let is_made = |steps: &[Told]| steps.iter().any(|step| step.role == Role::Makes);
         let is_plain = |cause: &Cause| {
+            let between = cause.way().split_last().map_or(&[][..], |(_, before)| before);
             matches!(cause.critical.change, Change::Once)
                 && !cause.leaves_out
                 && cause.critical.distance.is_some()
                 && cause.steps.is_empty()
-                && !cause.from.iter().any(|step| step.role == Role::Makes)
+                && !is_made(&cause.from)
+                && !is_made(between)
         };
         repairs == 1 && is_whole && self.causes.first().is_some_and(is_plain)
     }
