@@ -96,6 +96,16 @@ struct Plan {
     last: Option<(u32, u16)>,
     count: u16,
     ending: Ending,
+    /// The statement with which it begins, and how many instructions there are of it.
+    opening: (Option<Stmt>, u16),
+}
+
+/// The rest of a statement in which a condition that is made of jumps has become a value.
+struct Remainder {
+    instance: u64,
+    stmt: Option<Stmt>,
+    /// So many more instructions may be of it.
+    left: u16,
 }
 
 /// A condition that becomes a value.
@@ -121,6 +131,7 @@ struct Walk<'a, 'p> {
     jump: Option<(Time, u32, u16, u64)>,
     /// Members of conditions that have not been decided yet.
     open: HashMap<u32, Vec<Time>>,
+    remainder: Option<Remainder>,
     total: u64,
 }
 
@@ -143,6 +154,7 @@ impl Instances {
             functions: HashMap::new(),
             jump: None,
             open: HashMap::new(),
+            remainder: None,
             total: 0,
         };
         // One more, to see where the last one went.
@@ -212,6 +224,13 @@ impl Walk<'_, '_> {
             self.jumped(time, condition, member, next == taken, next);
         }
         let Some(plan) = self.plans.get(place) else { return };
+        if let Some(remainder) = self.remainder.take().filter(|remainder| remainder.stmt == plan.opening.0) {
+            let own = plan.opening.1.min(remainder.left);
+            let times = (0..u64::from(own)).map(|after| (Time(pass.time.0 + after), remainder.instance));
+            self.found.members.extend(times);
+            let goes_on = own == plan.count;
+            self.remainder = Some(Remainder { left: remainder.left - own, ..remainder }).filter(|_| goes_on);
+        }
         let last = plan.last.zip(match plan.ending {
             Ending::Branch { taken } => Some(taken),
             Ending::Indirect { .. } => Some(0),
@@ -234,7 +253,12 @@ impl Walk<'_, '_> {
         let Some(known) = self.found.conditions.get(condition as usize) else { return };
         let Some(jump) = known.condition.members.get(usize::from(member)) else { return };
         match if taken { jump.holds } else { jump.fails } {
-            Step::Exit(exit) => self.decided(time, condition, member, Some(exit), None),
+            Step::Exit(exit) => {
+                let stmt = known.becomes_value().then(|| known.stmt.clone());
+                let instance = self.total;
+                self.decided(time, condition, member, Some(exit), None);
+                self.remainder = stmt.map(|stmt| Remainder { instance, stmt, left: MOST_AFTER as u16 });
+            }
             Step::Block(block) => self.decided(time, condition, member, None, Some(block)),
             Step::Member(_) => self.open.entry(condition).or_default().push(time),
             Step::Unknown => {
@@ -284,6 +308,7 @@ impl Walk<'_, '_> {
             last: None,
             count: shape.addresses().len() as u16,
             ending: shape.ending,
+            opening: (self.program().statement_at(start), 1 + self.same_statement(shape.addresses(), 0)),
         };
         if !self.is_in_scope(start) {
             return plan;

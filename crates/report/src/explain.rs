@@ -301,7 +301,7 @@ impl Explained<'_> {
             },
             changed: changed(&cause.critical.change),
             second: match &cause.critical.change {
-                Change::With(second) => Some(self.decided(second, 0, 0, 0)),
+                Change::With(second) => Some(self.decided(&second.decided, 0, 0, 0)),
                 _ => None,
             },
             effect: match cause.critical.effect {

@@ -10,6 +10,7 @@ use crate::explain::{
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
+use crate::why_text::reaches_beyond;
 
 /// The column at which what is told begins.
 const INDENT: usize = 8;
@@ -172,7 +173,11 @@ impl Page {
         for other in others {
             lines.push(self.at(other.condition.place.as_ref(), &other.condition.text()));
             lines.push(format!("{:1$}   {2}", "", self.width, took(&other.condition)));
-            lines.push(format!("{:1$}   otherwise the run {2}", "", self.width, other.otherwise));
+            if let Some(second) = &other.second {
+                lines.push(self.at(second.place.as_ref(), &second.text()));
+                lines.push(format!("{:1$}   {2} then", "", self.width, took(second)));
+            }
+            lines.push(format!("{:1$}   {2}", "", self.width, otherwise(other)));
         }
         if left_out > 0 {
             lines.push(format!("and {left_out} more decisions that save the run"));
@@ -262,6 +267,8 @@ impl Page {
 pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'static str> {
     match cause.effect {
         _ if is_certain => None,
+        // Among so many pairs one may save the run by chance.
+        _ if cause.second.as_ref().is_some_and(|second| second.place != cause.condition.place) => Some("perhaps"),
         "repairs" => Some("most likely"),
         _ => Some("perhaps"),
     }
@@ -269,13 +276,20 @@ pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'stat
 
 /// What the run does when a condition goes the other way, and how sure that is.
 pub(crate) fn what_if(cause: &CauseReport, is_certain: bool) -> String {
-    if cause.second.is_some() {
-        return format!("when both go the other way, and only then, the run {}", cause.otherwise);
-    }
-    let likely = likelihood(cause, is_certain);
-    let likely =
-        likely.map(|likely| format!("{likely} this, what it compared, or what it guards is wrong: "));
-    format!("{}when it {}, the run {}", likely.unwrap_or_default(), cause.changed, cause.otherwise)
+    let (this, when) = match &cause.second {
+        None => ("this, what it compared, or what it guards is wrong", format!("it {},", cause.changed)),
+        Some(_) => {
+            ("these, what they compared, or what they guard is wrong", "both go the other way, and only then,".to_owned())
+        }
+    };
+    let likely = likelihood(cause, is_certain).map(|likely| format!("{likely} {this}: "));
+    format!("{}when {when} the run {}", likely.unwrap_or_default(), cause.otherwise)
+}
+
+/// The same of one that is also possible.
+pub(crate) fn otherwise(cause: &CauseReport) -> String {
+    let when = if cause.second.is_some() { "if both go the other way" } else { "otherwise" };
+    format!("{when} the run {}", cause.otherwise)
 }
 
 /// Which decision of a condition is meant, where it was decided several times.
@@ -317,9 +331,9 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
             },
             match (report.is_missing, report.is_constant) {
                 (true, _) => "What is missing was never written, so nothing leads to it.".to_owned(),
-                (_, true) => "What is wrong is a constant of the program, so conditions selected it, several of them together."
+                (_, true) => "What is wrong is a constant of the program: it is itself wrong, or no single condition selected it."
                     .to_owned(),
-                _ => "So the wrong value is most likely computed, not selected.".to_owned(),
+                _ => "So the wrong value is most likely computed so; if not, several conditions together selected it.".to_owned(),
             },
         ],
     }
@@ -441,10 +455,12 @@ pub(crate) fn did(step: &StepReport) -> String {
         .iter()
         .filter_map(|made| Some(format!("{} is given {}", plain(&made.name), plain(made.value.as_deref()?))))
         .collect();
-    match made.is_empty() {
+    let did = match made.is_empty() {
         true => text,
         false => listed(&made),
-    }
+    };
+    let beyond: Vec<String> = step.overflows.iter().map(reaches_beyond).collect();
+    if beyond.is_empty() { did } else { format!("{did}; {}", listed(&beyond)) }
 }
 
 fn cut(text: &str, width: usize) -> String {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain, quoted};
 use crate::why::{
-    KnownReport, LinkReport, OperandReport, OriginReport, PlaceReport, RepeatsReport, StepReport, WhyReport,
+    KnownReport, LinkReport, OperandReport, OriginReport, OverflowReport, PlaceReport, RepeatsReport,
+    StepReport, WhyReport,
 };
 
 impl WhyReport {
@@ -188,12 +189,7 @@ fn details(step: &StepReport) -> Vec<Detail> {
         found.push(Detail { text, is_warning: true });
     }
     for overflow in &step.overflows {
-        let verb = if overflow.is_write { "writes" } else { "reads" };
-        let text = match overflow.access.ends_with(']') {
-            true => format!("{verb} `{}`, which lies in `{}`", overflow.access, overflow.lies_in),
-            false => format!("{verb} past the end of `{}`, into `{}`", overflow.access, overflow.lies_in),
-        };
-        found.push(Detail { text, is_warning: true });
+        found.push(Detail { text: reaches_beyond(overflow), is_warning: true });
     }
     if step.left_out > 0 {
         let text = format!("… {} further back", count(step.left_out, "more step", "more steps"));
@@ -291,6 +287,15 @@ fn arguments(step: &StepReport) -> String {
         format!("passes {}{to}", listed(&values))
     });
     listed(&told.collect::<Vec<_>>())
+}
+
+/// An access that goes by one variable and lands in another.
+pub(crate) fn reaches_beyond(overflow: &OverflowReport) -> String {
+    let verb = if overflow.is_write { "writes" } else { "reads" };
+    match overflow.access.ends_with(']') {
+        true => format!("{verb} `{}`, which lies in `{}`", overflow.access, overflow.lies_in),
+        false => format!("{verb} past the end of `{}`, into `{}`", overflow.access, overflow.lies_in),
+    }
 }
 
 /// Whether nothing but the step itself says what it made.

@@ -123,14 +123,16 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     rank::find_distances(search, &mut found);
     let all = found.critical.len();
     let ranked = rank::rank(search, &found);
-    let mut causes = Vec::new();
+    let (mut causes, mut unset) = (Vec::new(), unset(&story));
     for mut chain in ranked {
         chain.steps.retain(|step| search.holds_afresh(step));
         if causes.len() < MOST_CAUSES && search.holds_afresh(&chain.head) {
+            if causes.is_empty() {
+                unset = unset.or_else(|| chain.before.as_ref().and_then(self::unset));
+            }
             causes.push(cause(search, &found, &story, chain));
         }
     }
-    let unset = unset(&search.failure.kind, &story);
     if unset.is_some() && causes.iter().all(|cause| cause.critical.effect == Effect::Skips) {
         // Not to come to where something was used that nobody gave a value is no repair, and the reason is known.
         causes.clear();
@@ -175,12 +177,9 @@ fn forget_the_check(search: &Search<'_, '_>, found: &mut Found, failing: Option<
     }
 }
 
-/// Something that nobody had given a value, and by which the run crashed: the crash's own operand, or what that was copied from.
+/// Something that nobody had given a value, and that the run failed by or a condition compared: what is asked about itself, or what that was made from.
 /// What library functions read beyond the end of a text is not meant.
-fn unset(kind: &FailureKind, story: &Story) -> Option<Unset> {
-    if !matches!(kind, FailureKind::Crash { .. } | FailureKind::GuestFault { .. }) {
-        return None;
-    }
+fn unset(story: &Story) -> Option<Unset> {
     let mut seen = BTreeSet::from([0]);
     let mut queue = VecDeque::from([0]);
     while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
@@ -189,8 +188,8 @@ fn unset(kind: &FailureKind, story: &Story) -> Option<Unset> {
             _ => None,
         });
         let is_own = |name: &String| step.text.as_deref().is_some_and(|text| text.contains(name.as_str()));
-        let is_crash = step.stmt == story.end.stmt;
-        if let Some(name) = name.filter(is_own).filter(|_| is_crash || step.library.is_none()) {
+        let is_end = step.stmt == story.end.stmt;
+        if let Some(name) = name.filter(is_own).filter(|_| is_end || step.library.is_none()) {
             return Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name });
         }
         queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
@@ -349,12 +348,13 @@ fn from(before: &Story) -> Vec<Told> {
     let own = before.end.chosen_by.iter().map(|by| by.number);
     let own = own.filter(|number| step_of(before, *number).is_some_and(|step| step.stmt == before.end.stmt));
     queue.extend(own.filter(|number| seen.insert(*number)));
-    let compared = compared(before);
+    let (compared, returned) = (compared(before), returned(before));
     while let Some(step) = queue.pop_front().and_then(|number| step_of(before, number)) {
         let is_news = step.number != 0 && step.stmt != before.end.stmt;
         // A constant that is returned says something only to who compares it.
         let is_told = !step.used.is_empty() || compared.contains(&step.number);
-        let says = !step.made.is_empty() || is_return(step) && is_told;
+        let is_return = is_return(step) && returned.contains(&step.number);
+        let says = !step.made.is_empty() || is_return && is_told;
         if is_news && says && found.len() < MOST_FROM {
             found.push(step.clone());
         }
@@ -378,6 +378,16 @@ fn compared(before: &Story) -> BTreeSet<usize> {
         }
     }
     found
+}
+
+/// The steps whose values functions returned; others only passed something on.
+fn returned(before: &Story) -> BTreeSet<usize> {
+    let links = [&before.end].into_iter().chain(&before.steps).flat_map(|step| &step.links);
+    let by = links.filter_map(|link| match link {
+        Link::Returned { by, .. } => Some(by.number),
+        Link::Passed { .. } | Link::Other { .. } => None,
+    });
+    by.collect()
 }
 
 fn is_return(step: &Told) -> bool {
@@ -474,7 +484,7 @@ fn computed(
     (listed, is_constant)
 }
 
-/// Whether what a data slice was made for comes from nothing but the program's own file, in one statement.
+/// Whether what a data slice was made for comes from nothing but the program's own file, in one statement; or from one constant, which others handed on.
 fn is_constant_of(program: &Program, slice: &Slice) -> bool {
     let has_lines = slice.statements.keys().all(|stmt| !stmt.file.is_empty());
     let is_own = |source: &Source| match source {
@@ -482,7 +492,11 @@ fn is_constant_of(program: &Program, slice: &Slice) -> bool {
         Source::Initial { address } => program.file_bytes(*address).is_some(),
         _ => false,
     };
-    slice.statements.len() == 1 && has_lines && slice.sources.keys().all(is_own)
+    let is_one = match slice.sources.keys().next() {
+        Some(Source::Constant(_)) => slice.sources.len() == 1,
+        _ => slice.statements.len() == 1,
+    };
+    is_one && has_lines && slice.sources.keys().all(is_own)
 }
 
 fn lines<'t>(steps: impl IntoIterator<Item = &'t Told>) -> BTreeSet<Line> {

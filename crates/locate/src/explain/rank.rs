@@ -8,15 +8,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
 use lift::Reg;
+use machine::Time;
 use program::Stmt;
 use program::conditions::MemberKind;
 use replay::failure::FailureKind;
 use replay::story::{Link, Role, Story, Told};
-use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind};
+use replay::{Cell, Outcome, Question, Recording, Scanner, Seed, SeedKind};
 
 use super::{step_of, story_of};
 use crate::instances::Instances;
-use crate::switching::{Change, Critical, Distances, Effect, Found, Search};
+use crate::switching::{Change, Critical, Effect, Found, Search};
 
 /// So often an outcome is handed on.
 const MOST_HANDED_ON: usize = 4;
@@ -37,11 +38,9 @@ pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
     if found.critical.iter().all(|one| one.distance.is_some()) || search.recording.patience().is_over() {
         return;
     }
-    let mut distances = Distances::new(&found.instances);
-    let follow = Follow::Relevant(Bounds::default());
-    search.recording.slice(search.code, search.question, follow, &mut distances);
+    search.find_relevant_distances(found);
     for one in &mut found.critical {
-        one.distance = one.distance.or(distances.of(one.place));
+        one.distance = one.distance.or(found.distances.get(&one.place).copied());
     }
 }
 
@@ -59,9 +58,15 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
         if told.contains(&nearest.instance.condition) {
             continue;
         }
-        let chain = upstream(search, found, nearest, &critical);
+        let heads: Vec<usize> = chains.iter().map(|chain| chain.head.place).collect();
+        let is_news =
+            |one: &Critical| !told.contains(&one.instance.condition) || heads.contains(&one.place);
+        let chain = upstream(search, found, nearest, &critical, is_news);
         told.extend(chain.steps.iter().chain([&chain.head]).map(|one| one.instance.condition));
-        chains.push(chain);
+        match chains.iter_mut().find(|known| known.head.place == chain.head.place) {
+            Some(known) => known.steps.extend(chain.steps),
+            None => chains.push(chain),
+        }
         if chains.len() >= super::MOST_CAUSES {
             break;
         }
@@ -70,7 +75,7 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
 }
 
 /// How much it says that a condition saves the run; the least says most.
-fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool) {
+fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool, bool) {
     let is_near = one.distance.is_some_and(|distance| distance <= 1);
     let effect = match one.effect {
         Effect::Repairs => 0,
@@ -83,25 +88,34 @@ fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool) 
     };
     // A loop that ends early leaves out all that comes after: that it saves the run says little, unless it should end.
     let known = found.instances.known(&one.instance);
-    let is_whole = !matches!(one.change, Change::Once);
-    let leaves_out =
-        known.is_some_and(|known| known.leaves_out(&one.instance) || is_whole && known.goes_on.is_some());
+    let is_whole = matches!(one.change, Change::Inverted | Change::Always(_));
+    let second = if let Change::With(second) = &one.change { Some(second) } else { None };
+    let leaves_out = second.is_some_and(|second| second.leaves_out)
+        || known.is_some_and(|known| known.leaves_out(&one.instance) || is_whole && known.goes_on.is_some());
+    // One mistake is likelier than two, and a condition that is wrong is often decided wrongly more than once.
+    let is_of_two = second.is_some_and(|second| !second.is_same);
     // Nobody can look at what has no place in the source.
     let is_nowhere = known.is_none_or(|known| known.stmt.is_none());
     let is_endless = matches!(kind, FailureKind::Hang { .. } | FailureKind::StackOverflow { .. });
     let should_end = is_endless || effect == 0 && one.effect == Effect::Skips;
-    (effect, is_nowhere, leaves_out && !should_end)
+    (effect, is_nowhere, leaves_out && !should_end, is_of_two)
 }
 
 /// Goes from a condition to the one whose outcome it was decided by, and so on.
-fn upstream(search: &mut Search<'_, '_>, found: &Found, nearest: &Critical, all: &[Critical]) -> Chain {
+fn upstream(
+    search: &mut Search<'_, '_>,
+    found: &Found,
+    nearest: &Critical,
+    all: &[Critical],
+    is_news: impl Fn(&Critical) -> bool,
+) -> Chain {
     let mut chain = vec![nearest.clone()];
     let mut before = story_of(search, &found.instances, nearest);
     while chain.len() <= MOST_HANDED_ON {
         let known = |one: &&Critical| chain.iter().all(|member| member.place != one.place);
         let others: Vec<&Critical> =
-            all.iter().filter(known).filter(|one| one.effect == nearest.effect).collect();
-        let next = before.as_ref().and_then(|before| handed_on_by(before, &found.instances, &others));
+            all.iter().filter(known).filter(|one| one.effect == nearest.effect && is_news(one)).collect();
+        let next = before.as_ref().and_then(|before| handed_on_by(search.recording, before, &found.instances, &others));
         let Some(next) = next else { break };
         before = story_of(search, &found.instances, &next);
         chain.push(next);
@@ -112,7 +126,12 @@ fn upstream(search: &mut Search<'_, '_>, found: &Found, nearest: &Critical, all:
 }
 
 /// The one of some decisions whose outcome became what is asked about in a story.
-fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> Option<Critical> {
+fn handed_on_by(
+    recording: &mut Recording,
+    story: &Story,
+    instances: &Instances,
+    others: &[&Critical],
+) -> Option<Critical> {
     let mut seen = BTreeSet::from([0]);
     let mut queue: VecDeque<usize> = outcomes(&story.end).into();
     while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
@@ -123,7 +142,8 @@ fn handed_on_by(story: &Story, instances: &Instances, others: &[&Critical]) -> O
             continue;
         }
         let values = outcomes(step);
-        match decision_of(step, instances, others) {
+        let own = decision_of(step, instances, others);
+        match own.filter(|own| is_one_activation(recording, own.instance.time, step.time)) {
             Some(found) => return Some(found.clone()),
             // What is computed from several values is nobody's outcome.
             None if values.len() == 1 => queue.extend(values),
@@ -167,6 +187,14 @@ fn decision_of<'c>(step: &Told, instances: &Instances, others: &[&'c Critical]) 
         .filter(becomes_value)
         .find(|one| instances.is_last_before(&one.instance, step.time))
         .copied()
+}
+
+/// Whether the activation that is there at one instant is still there at another. A function that is called again is in another one, and what it decided
+/// before is not what it hands on.
+fn is_one_activation(recording: &mut Recording, from: Time, to: Time) -> bool {
+    let length = to.0.saturating_sub(from.0).saturating_add(1);
+    let arrival = recording.divert(from, &[]).run_to(None, length, &mut Scanner::default());
+    arrival.outcome != Outcome::Left || arrival.time > to
 }
 
 /// What a decision was made by. Why it was made at all is another matter: what it is within decides about all that it does.

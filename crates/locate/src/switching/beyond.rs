@@ -14,7 +14,7 @@ use super::search::{Bounds, Found, Options, Search, beginning, in_threads, job, 
 use super::sweep::{Job, Rules};
 use super::tariff::Parking;
 use super::trial::{self, Ending, Trial};
-use super::verify::{Change, Critical, Effect};
+use super::verify::{Change, Critical, Effect, Second};
 use crate::criterion::asked_of;
 use crate::instances::{Instance, Instances, Target};
 
@@ -144,6 +144,9 @@ impl Search<'_, '_> {
 
     /// Makes a second decision go the other way in runs in which a first one has.
     fn pairs(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
+        if !self.recording.patience().is_over() {
+            self.find_relevant_distances(found);
+        }
         for place in promising(found, &self.failure.kind) {
             if is_over(found, options, meter) {
                 break;
@@ -193,10 +196,15 @@ impl Search<'_, '_> {
         found.statistics.unverified += second.statistics.unverified;
         found.statistics.unclassified += second.statistics.unclassified;
         let helps = |critical: &Critical| critical.effect != Effect::Skips;
+        let condition = found.instances.known(instance).map(|known| known.condition.id);
         let pair = |critical: Critical| {
-            let decided = recording.decision(&mut code, critical.instance.time);
+            let known = second.instances.known(&critical.instance);
+            let change = Change::With(Box::new(Second {
+                decided: recording.decision(&mut code, critical.instance.time),
+                is_same: condition.is_some() && known.map(|known| known.condition.id) == condition,
+                leaves_out: known.is_some_and(|known| known.leaves_out(&critical.instance)),
+            }));
             let interventions = [&diverted.interventions[..], &critical.interventions].concat();
-            let change = Change::With(Box::new(decided));
             Critical { instance: *instance, change, interventions, ..critical }
         };
         second.critical.into_iter().filter(helps).map(pair).collect()

@@ -24,9 +24,9 @@ mod verify;
 mod witnesses;
 
 pub use judging::{Judge, Meter};
-pub use order::{Distances, Order};
+pub use order::Order;
 pub use search::{Found, Options, Search};
 pub use statistics::Statistics;
 pub use tariff::Parking;
 pub use trial::{Ending, Trial};
-pub use verify::{Change, Critical, Effect};
+pub use verify::{Change, Critical, Effect, Second};

@@ -162,6 +162,16 @@ impl<'a, 'p> Search<'a, 'p> {
         found
     }
 
+    /// What failed may depend on decisions by what they left out: then they are at a distance, too.
+    pub fn find_relevant_distances(&mut self, found: &mut Found) {
+        let mut relevant = Distances::new(&found.instances);
+        let follow = Follow::Relevant(replay::Bounds::default());
+        self.recording.slice(self.code, self.question, follow, &mut relevant);
+        for (place, distance) in relevant.found {
+            found.distances.entry(place).or_insert(distance);
+        }
+    }
+
     fn in_batches(&mut self, order: &[usize], found: &mut Found, options: &Options, meter: &Meter) {
         let watched = self.watched();
         let mut verifier = self.verifier(watched.as_ref());

@@ -52,7 +52,17 @@ pub enum Change {
     /// All of its decisions were true, or false; or one of the two, where it is not known which.
     Always(Option<bool>),
     /// One of its decisions went the other way, and in the run that came of it this one as well.
-    With(Box<Decided>),
+    With(Box<Second>),
+}
+
+/// The second decision of a pair.
+#[derive(Clone, Debug)]
+pub struct Second {
+    pub decided: Decided,
+    /// It is one of the same condition as the first.
+    pub is_same: bool,
+    /// It let a loop go on, which ended otherwise.
+    pub leaves_out: bool,
 }
 
 /// A condition whose switching saves the run.

@@ -351,7 +351,9 @@ impl<'p> Code<'p> {
             return *known;
         }
         let program = self.program();
-        let in_scope = self.scope.of(program, address) == Trust::InScope && !program.is_linker_stub(address);
+        // Where it begins, not where it was met first: what was inlined there may be of others.
+        let begin = if flow.is_some() { entry } else { address };
+        let in_scope = self.scope.of(program, begin) == Trust::InScope && !program.is_linker_stub(address);
         let name = program.symbol_at(entry);
         let is_output = !in_scope && name.is_some_and(is_output);
         let allocator = name.filter(|_| !in_scope).and_then(allocator);

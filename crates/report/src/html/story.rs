@@ -2,8 +2,8 @@
 
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
 use crate::explain_text::{
-    MISSED, calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, took, what_if,
-    which,
+    MISSED, calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, otherwise, took,
+    what_if, which,
 };
 use crate::html::escape::Html;
 use crate::html::marks::{Marks, effect, used};
@@ -208,8 +208,12 @@ pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, m
         place_and_text(html, condition.place.as_ref(), Some(&condition.text()), marks);
         html.raw("<p class=\"did\">")
             .text(&took(condition))
-            .raw("</p>\n<p class=\"with\">otherwise the run ");
-        html.text(&other.otherwise).raw("</p>\n</li>\n");
+            .raw("</p>\n");
+        if let Some(second) = &other.second {
+            place_and_text(html, second.place.as_ref(), Some(&second.text()), marks);
+            html.raw("<p class=\"did\">").text(&took(second)).raw(" then</p>\n");
+        }
+        html.raw("<p class=\"with\">").text(&otherwise(other)).raw("</p>\n</li>\n");
     }
     if left_out > 0 {
         html.raw("<li class=\"faint\">and ")

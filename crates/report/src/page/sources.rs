@@ -68,7 +68,7 @@ fn told(explanation: &Explanation) -> Vec<(&Stmt, bool)> {
     let first = causes.first();
     let cause = first.and_then(|cause| cause.decided.stmt.as_ref());
     let second = first.and_then(|cause| match &cause.critical.change {
-        Change::With(second) => second.stmt.as_ref(),
+        Change::With(second) => second.decided.stmt.as_ref(),
         _ => None,
     });
     let path = first.map_or(&[][..], Cause::way).iter().filter_map(|step| step.stmt.as_ref());
