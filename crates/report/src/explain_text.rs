@@ -158,14 +158,21 @@ impl Page {
             None => (decided(&cause.condition), failed.to_owned()),
         };
         let mut lines = vec![self.at(cause.condition.place.as_ref(), &first)];
-        lines.extend(cause.way().iter().skip(1).map(|step| self.at(step.place.as_ref(), &did(step))));
+        lines.extend(cause.way().iter().skip(1).flat_map(|step| self.step(step)));
         lines.push(format!("{:1$}   {last}", "", self.width));
         self.section("PATH", &lines);
     }
 
     fn steps(&mut self, word: &str, steps: &[StepReport]) {
-        let lines: Vec<String> = steps.iter().map(|step| self.at(step.place.as_ref(), &did(step))).collect();
+        let lines: Vec<String> = steps.iter().flat_map(|step| self.step(step)).collect();
         self.section(word, &lines);
+    }
+
+    /// What a step did, and below that where it wrote or read beyond what it meant.
+    fn step(&self, step: &StepReport) -> Vec<String> {
+        let did = self.at(step.place.as_ref(), &did(step));
+        let beyond = step.overflows.iter().map(|one| format!("{:1$}   {2}", "", self.width, reaches_beyond(one)));
+        [did].into_iter().chain(beyond).collect()
     }
 
     fn others(&mut self, others: &[CauseReport], left_out: usize) {
@@ -333,7 +340,8 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
                 (true, _) => "What is missing was never written, so nothing leads to it.".to_owned(),
                 (_, true) => "What is wrong is a constant of the program: it is itself wrong, or no single condition selected it."
                     .to_owned(),
-                _ => "So the wrong value is most likely computed so; if not, several conditions together selected it.".to_owned(),
+                _ if report.search.candidates < 2 => "So the wrong value is most likely computed, not selected.".to_owned(),
+                _ => "So the wrong value is most likely computed, not selected; if it was selected, then by several conditions together.".to_owned(),
             },
         ],
     }
@@ -455,12 +463,10 @@ pub(crate) fn did(step: &StepReport) -> String {
         .iter()
         .filter_map(|made| Some(format!("{} is given {}", plain(&made.name), plain(made.value.as_deref()?))))
         .collect();
-    let did = match made.is_empty() {
+    match made.is_empty() {
         true => text,
         false => listed(&made),
-    };
-    let beyond: Vec<String> = step.overflows.iter().map(reaches_beyond).collect();
-    if beyond.is_empty() { did } else { format!("{did}; {}", listed(&beyond)) }
+    }
 }
 
 fn cut(text: &str, width: usize) -> String {

@@ -122,7 +122,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     forget_the_check(search, &mut found, failing.as_ref());
     rank::find_distances(search, &mut found);
     let all = found.critical.len();
-    let ranked = rank::rank(search, &found);
+    let ranked = rank::rank(search, &found, right_around(&story));
     let (mut causes, mut unset) = (Vec::new(), unset(&story));
     for mut chain in ranked {
         chain.steps.retain(|step| search.holds_afresh(step));
@@ -175,6 +175,12 @@ fn forget_the_check(search: &Search<'_, '_>, found: &mut Found, failing: Option<
     if critical.iter().any(|one| !is_it(one)) {
         critical.retain(|one| !is_it(one));
     }
+}
+
+/// How far the condition right around what failed is: a step further where the statement failed within a library.
+fn right_around(story: &Story) -> u32 {
+    let is_own = |step: &Told| step.depth == 1 && step.library.is_some() && step.stmt == story.end.stmt;
+    if story.steps.iter().any(is_own) { 2 } else { 1 }
 }
 
 /// Something that nobody had given a value, and that the run failed by or a condition compared: what is asked about itself, or what that was made from.

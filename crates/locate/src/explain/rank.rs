@@ -44,12 +44,12 @@ pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
     }
 }
 
-/// The likeliest first; of each condition the likeliest decision.
-pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
+/// The likeliest first; of each condition the likeliest decision. The condition right around what failed is `near`.
+pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain> {
     let kind = &search.failure.kind;
     let mut critical = found.critical.clone();
     critical.sort_by_cached_key(|one| {
-        let worth = worth(kind, found, one);
+        let worth = worth(kind, found, one, near);
         (worth, one.distance.unwrap_or(u32::MAX), Reverse(one.instance.time), one.trial)
     });
     let mut chains: Vec<Chain> = Vec::new();
@@ -75,8 +75,8 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
 }
 
 /// How much it says that a condition saves the run; the least says most.
-fn worth(kind: &FailureKind, found: &Found, one: &Critical) -> (u8, bool, bool, bool) {
-    let is_near = one.distance.is_some_and(|distance| distance <= 1);
+fn worth(kind: &FailureKind, found: &Found, one: &Critical, near: u32) -> (u8, bool, bool, bool) {
+    let is_near = one.distance.is_some_and(|distance| distance <= near);
     let effect = match one.effect {
         Effect::Repairs => 0,
         // The checked heap stops a run at the very access that is wrong: to keep from it is all that can be done.

@@ -193,7 +193,15 @@ fn chain(text: &str, start: usize, is_address: bool, depth: usize, found: &mut V
     if !named.is_empty() {
         let assigned = assignment(bytes, start, end).filter(|_| !is_call);
         let is_assigned = assigned.is_some();
-        let is_declared = !is_assigned && is_declared(text, start, end);
+        let is_declarator = is_declarator(text, start);
+        let ends = matches!(bytes.get(after), None | Some(b',' | b';'));
+        let is_declared = !is_assigned && is_declarator && ends;
+        // There the brackets say how many elements there are.
+        let mut named = named;
+        if is_declarator && (is_declared || assigned == Some(Assignment::Plain)) {
+            named = named.split('[').next().unwrap_or_default().trim_end();
+            pointers.clear();
+        }
         let stars = if is_declared { 0 } else { stars(bytes, start) };
         let is_read = assigned != Some(Assignment::Plain) && !is_declared;
         let mut add = |text: String, is_assigned, is_read, is_address| {
@@ -221,8 +229,8 @@ fn chain(text: &str, start: usize, is_address: bool, depth: usize, found: &mut V
 /// Words that statements begin with which are no declarations.
 const VERBS: [&str; 8] = ["return", "else", "goto", "case", "delete", "throw", "new", "in"];
 
-/// Whether a name that nothing is assigned to is declared there, as `x` in `int sum = 0, x;`.
-fn is_declared(text: &str, start: usize, end: usize) -> bool {
+/// Whether a name stands where names are declared, as `x` in `int sum = 0, x;`.
+fn is_declarator(text: &str, start: usize) -> bool {
     let bytes = text.as_bytes();
     let begin = skip_space(bytes, 0);
     let first = word_end(bytes, begin);
@@ -237,8 +245,7 @@ fn is_declared(text: &str, start: usize, end: usize) -> bool {
     let comma = before.iter().rposition(|byte| *byte == b',').map_or(0, |at| at + 1);
     let between = before.get(comma..).unwrap_or_default();
     let follows = between.iter().all(|byte| is_word(*byte) || byte.is_ascii_whitespace() || *byte == b'*');
-    let ends = matches!(bytes.get(skip_space(bytes, end)), None | Some(b',' | b';'));
-    is_declaration && !is_inside && follows && start > 0 && ends
+    is_declaration && !is_inside && follows && start > 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -383,6 +390,13 @@ mod tests {
         assert_eq!(marked("i++"), ["i=?"]);
         assert_eq!(marked("--n;"), ["n=?"]);
         assert_eq!(marked("let x: u32 = y"), ["let?", "x=", "u32=", "y?"]);
+    }
+
+    #[test]
+    fn the_brackets_of_a_declaration_are_no_index() {
+        assert_eq!(marked("int sum[N], seen[N + 1] = {0};"), ["int?", "sum", "N?@", "seen="]);
+        assert_eq!(marked("names[2] = \"two\";")[0], "names[2]=");
+        assert_eq!(marked("int x = a[i];")[..3], ["int?", "x=", "a[i]?"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::explain_text::{did, known};
 use crate::html::escape::Html;
 use crate::page::Page;
 use crate::why::{PlaceReport, StepReport};
+use crate::why_text::reaches_beyond;
 
 /// What is told of a line.
 #[derive(Default)]
@@ -119,11 +120,14 @@ impl Marks {
 
 /// What a step did, if that is more than its text.
 pub(super) fn effect(step: &StepReport) -> String {
-    match (step.holds, step.made.iter().any(|made| made.value.is_some())) {
+    let effect = match (step.holds, step.made.iter().any(|made| made.value.is_some())) {
         (Some(holds), _) => format!("is {holds}"),
         (None, true) => did(step),
         (None, false) => String::new(),
-    }
+    };
+    let beyond = step.overflows.iter().map(reaches_beyond);
+    let parts: Vec<String> = [effect].into_iter().chain(beyond).filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 /// What a step used, but for what led it to its places: names and values, with the step of the story that each came from.

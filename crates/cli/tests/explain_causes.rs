@@ -1,0 +1,302 @@
+//! Which cause `whydunit explain` tells, of small programs in each of which one thing is wrong.
+
+mod common;
+
+use common::Scratch;
+use serde_json::Value;
+
+/// A program, how it is compiled and run, and how it is known to be wrong.
+struct Failing<'a> {
+    name: &'a str,
+    source: &'a str,
+    flags: &'a [&'a str],
+    arguments: &'a [&'a str],
+    input: &'a str,
+    oracle: &'a [&'a str],
+}
+
+impl Failing<'_> {
+    fn answer(&self, format: &str) -> String {
+        let scratch = Scratch::new(&format!("causes-{}", self.name));
+        scratch.compile(self.name, self.source, self.flags);
+        let program = format!("./{}", self.name);
+        let options = [&["explain", "--format", format], self.oracle, &["--", &program]].concat();
+        let ran = scratch.whydunit_apart(&[&options[..], self.arguments].concat(), self.input.as_bytes());
+        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.stdout
+    }
+
+    fn causes(&self) -> Vec<Value> {
+        let answer: Value = serde_json::from_str(&self.answer("json")).unwrap();
+        answer["findings"][0]["causes"].as_array().unwrap().clone()
+    }
+}
+
+/// The line of a condition, and which decision of it is meant.
+fn decision(condition: &Value) -> (u64, u64) {
+    (condition["place"]["line"].as_u64().unwrap(), condition["number"].as_u64().unwrap())
+}
+
+const LEAP: &str = "#include <stdio.h>
+#include <stdlib.h>
+static int leap(int y)
+{
+    return (y % 4 == 0 && y % 100 != 0) || y % 400 == 1;
+}
+static int days(int m, int y)
+{
+    static const int d[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    return d[m - 1] + (m == 2 && leap(y));
+}
+int main(int argc, char **argv)
+{
+    int y = atoi(argv[1]), m = atoi(argv[2]), d = atoi(argv[3]), n = 0;
+    for (int i = 1; i < m; i++) n += days(i, y);
+    printf(\"day %d of %d\\n\", n + d, y);
+    return 0;
+}
+";
+
+/// January's decision is of another call of the same function: it hands nothing on to February's.
+#[test]
+fn what_an_earlier_call_decided_is_not_handed_on() {
+    let failing = Failing {
+        name: "leap",
+        source: LEAP,
+        flags: &["-O0"],
+        arguments: &["2000", "3", "1"],
+        input: "",
+        oracle: &["--expect-stdout", "day 61 of 2000"],
+    };
+    let causes = failing.causes();
+    assert_eq!(decision(&causes[0]["condition"]), (5, 1));
+    let steps: Vec<(u64, u64)> = causes[0]["steps"].as_array().unwrap().iter().map(decision).collect();
+    assert_eq!(steps, [(10, 2)]);
+    assert_eq!(causes.len(), 1, "each condition is told once");
+    assert!(causes[0]["path"].as_array().unwrap().len() > 2);
+}
+
+/// `28 + (a && b)` is made of jumps; the sum is near all the same.
+#[test]
+fn a_condition_of_jumps_that_becomes_a_number_is_at_a_distance() {
+    let failing = Failing {
+        name: "number",
+        source: "#include <stdio.h>
+static int days(int m, int y)
+{
+    return 28 + (m == 2 && y > 5);
+}
+int main(int argc, char **argv)
+{
+    int n = 0;
+    for (int i = 1; i < 3; i++)
+        n += days(i, argc);
+    printf(\"%d\\n\", n);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["a"],
+        input: "",
+        oracle: &["--expect-stdout", "57"],
+    };
+    let causes = failing.causes();
+    assert_eq!(decision(&causes[0]["condition"]), (4, 2));
+    assert!(causes[0]["distance"].is_u64(), "{}", causes[0]["distance"]);
+}
+
+/// Both numbers that are no primes have to be seen to be none. That the loop of `main` ends early for the second is no repair.
+#[test]
+fn pairs_of_one_condition_come_before_others_and_are_told_whole() {
+    let failing = Failing {
+        name: "primes",
+        source: "#include <stdio.h>
+#include <stdlib.h>
+static int is_prime(int n)
+{
+    if (n < 2) return 0;
+    for (int i = 2; i * i < n; i++)
+        if (n % i == 0) return 0;
+    return 1;
+}
+int main(int argc, char **argv)
+{
+    int limit = atoi(argv[1]), count = 0;
+    for (int i = 0; i <= limit; i++) if (is_prime(i)) { printf(\"%d \", i); count++; }
+    printf(\"\\n%d primes\\n\", count);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["10"],
+        input: "",
+        oracle: &["--expect-stdout", "2 3 5 7 \n4 primes"],
+    };
+    let causes = failing.causes();
+    assert_eq!(causes[0]["change"], "pair");
+    for condition in [&causes[0]["condition"], &causes[0]["second"]] {
+        assert_eq!(condition["place"]["line"], 6);
+    }
+    let text = failing.answer("text");
+    let others = text.split("ALSO POSSIBLE").nth(1).unwrap();
+    assert!(others.contains(" then\n") && others.contains("if both go the other way the run"), "{text}");
+    assert!(!text.split("PATH").next().unwrap().contains("i <= limit"), "{text}");
+}
+
+/// The condition that should have set the word's end is not in the slice: it did nothing.
+#[test]
+fn the_first_of_a_pair_may_be_a_decision_that_left_something_out() {
+    let failing = Failing {
+        name: "words",
+        source: "#include <stdio.h>
+int main(void)
+{
+    int c, lines = 0, words = 0, chars = 0, inword = 0;
+    while ((c = getchar()) != EOF) {
+        chars++;
+        if (c == '\\n')
+            lines++;
+        if (c == ' ' || c == '\\t')
+            inword = 0;
+        else if (!inword) {
+            inword = 1;
+            words++;
+        }
+    }
+    printf(\"%d %d %d\\n\", lines, words, chars);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &[],
+        input: "hello big world\nfoo bar\nend\n",
+        oracle: &["--expect-stdout", "3 6 28"],
+    };
+    let causes = failing.causes();
+    assert_eq!((&causes[0]["condition"]["place"]["line"], &causes[0]["change"]), (&11.into(), &"pair".into()));
+}
+
+/// Also where the run does not crash: what the condition compared had been left over.
+#[test]
+fn what_was_never_set_is_told_of_wrong_output() {
+    let failing = Failing {
+        name: "flags",
+        source: "#include <stdio.h>
+#include <stdlib.h>
+struct rec { int id; int flags; };
+int main(int argc, char **argv)
+{
+    struct rec *r = malloc(sizeof *r);
+    r->id = atoi(argv[1]);
+    if (argc > 2)
+        r->flags = 1;
+    printf(\"%d\", r->id);
+    if (r->flags & 1)
+        printf(\" special\");
+    printf(\"\\n\");
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["5"],
+        input: "",
+        oracle: &["--expect-stdout", "5"],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("UNSET   flags.c:11"), "{text}");
+    assert!(text.contains("uses r->flags, which was never given a value"), "{text}");
+}
+
+/// A library header's function is inlined where it crashes; that `main` is the program's own is seen all the same.
+#[test]
+fn a_null_pointer_from_a_library_is_followed_through_code_that_was_inlined() {
+    let failing = Failing {
+        name: "inlined",
+        source: "#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char *p = strchr(argv[1], ',');
+    if (argc > 2)
+        puts(\"more\");
+    printf(\"%ld\\n\", atol(p));
+    return 0;
+}
+",
+        flags: &["-O2"],
+        arguments: &["abc", "def"],
+        input: "",
+        oracle: &[],
+    };
+    let scratch = Scratch::new("causes-why-inlined");
+    scratch.compile("inlined", failing.source, failing.flags);
+    let ran = scratch.whydunit(&["why", "--at", "crash", "--", "./inlined", "abc"]);
+    assert!(ran.stdout.contains("inlined.c:6"), "{ran:?}");
+}
+
+/// The text that is too long overwrites the variable behind it.
+#[test]
+fn a_write_into_another_variable_is_told() {
+    let failing = Failing {
+        name: "overrun",
+        source: "#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct { char name[8]; int admin; } user = { \"\", 0 };
+    int i;
+    for (i = 0; argv[1][i]; i++)
+        user.name[i] = argv[1][i];
+    if (user.admin)
+        puts(\"admin\");
+    else
+        puts(\"user\");
+    return argc == 9;
+}
+",
+        flags: &["-O0"],
+        arguments: &["abcdefghijk"],
+        input: "",
+        oracle: &["--expect-stdout", "user"],
+    };
+    let text = failing.answer("text");
+    let from = text.split("FROM").nth(1).unwrap();
+    assert!(from.contains("which lies in `user.admin`"), "{text}");
+}
+
+/// What is freed a second time is freed by the statement that the condition is around: not to come there is all that it can do.
+#[test]
+fn the_condition_around_a_double_free_is_the_cause() {
+    let failing = Failing {
+        name: "twice",
+        source: "#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+struct buf { char *p; size_t n; };
+static void put(struct buf *b, const char *s)
+{
+    size_t n = strlen(s);
+    char *q = realloc(b->p, b->n + n + 1);
+    if (n > 5) {
+        free(b->p);
+        return;
+    }
+    memcpy(q + b->n, s, n + 1);
+    b->p = q; b->n += n;
+}
+int main(int argc, char **argv)
+{
+    struct buf b = { 0 };
+    for (int i = 1; i < argc; i++) put(&b, argv[i]);
+    puts(b.p);
+    free(b.p);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["ab", "abcdefgh", "c"],
+        input: "",
+        oracle: &[],
+    };
+    assert_eq!(decision(&failing.causes()[0]["condition"]), (9, 2));
+}
