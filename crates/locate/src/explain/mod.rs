@@ -203,7 +203,8 @@ fn unset(story: &Story) -> Option<Unset> {
     None
 }
 
-/// What a statement failed by has a history of its own, which is where the fault is when no condition is wrong.
+/// What a statement failed by has a history of its own, which is where the fault is when no condition is wrong. What was printed has one as well: where it
+/// was computed may be wrong as likely as a pair of conditions.
 fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> {
     let happens = matches!(
         kind,
@@ -212,19 +213,28 @@ fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> 
             | FailureKind::GuestFault { .. }
             | FailureKind::AssertViolated(_)
     );
-    if !happens || cause.is_none() {
+    let is_of_two = |cause: &Cause| matches!(&cause.critical.change, Change::With(second) if !second.is_same);
+    if !cause.is_some_and(|cause| happens || is_of_two(cause)) {
         return Vec::new();
     }
     let data = story.slice.statements.iter().filter(|(_, share)| share.data_instances > 0);
     let mut data: Vec<(u32, &Stmt)> = data.map(|(stmt, share)| (share.distance, stmt)).collect();
     data.sort_unstable();
     let step = |stmt: &Stmt| story.steps.iter().find(|step| step.stmt.as_ref() == Some(stmt)).cloned();
-    let near: Vec<Told> = data.into_iter().filter_map(|(_, stmt)| step(stmt)).collect();
+    let mut near: Vec<Told> = data.into_iter().filter_map(|(_, stmt)| step(stmt)).collect();
+    if !happens {
+        near.retain(computes);
+    }
     // A check that failed has no value of its own, but what it compared has.
     let near = if near.is_empty() { from(story) } else { near };
     let mut told: BTreeSet<Line> = story.end.stmt.iter().map(line_of).collect();
     let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
     near.into_iter().filter(is_news).take(MOST_VALUE).collect()
+}
+
+/// Whether a step made something of several values, rather than hand one on.
+fn computes(step: &Told) -> bool {
+    !step.made.is_empty() && step.used.iter().filter(|operand| !operand.is_address).count() > 1
 }
 
 /// The nearest statements that the failure depends on and that are told nowhere else: what computed it before what decided about it.
