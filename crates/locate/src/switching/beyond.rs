@@ -23,9 +23,9 @@ const MOST_CASES: usize = 1 << 12;
 const MOST_WHOLES: usize = 1 << 10;
 /// Trials that are made before anybody looks whether it is time to end.
 const PORTION: usize = 256;
-/// So many decisions are the first of a pair: those after which the run comes further, and those nearest to the failure. For each
-/// of them so many others are the second.
-const MOST_FIRST: usize = 16;
+/// So many decisions of each kind are the first of a pair: those after which the run comes further, those nearest to the failure, and those nearest
+/// when what was left out counts, too. For each of them so many others are the second.
+const MOST_FIRST: usize = 8;
 const MOST_SECOND: usize = 256;
 
 impl Search<'_, '_> {
@@ -144,10 +144,12 @@ impl Search<'_, '_> {
 
     /// Makes a second decision go the other way in runs in which a first one has.
     fn pairs(&mut self, found: &mut Found, options: &Options, meter: &Meter) {
+        let mut chosen = promising(found, &self.failure.kind);
         if !self.recording.patience().is_over() {
             self.find_relevant_distances(found);
+            add_nearest(&mut chosen, found);
         }
-        for place in promising(found, &self.failure.kind) {
+        for place in chosen {
             if is_over(found, options, meter) {
                 break;
             }
@@ -248,7 +250,7 @@ fn last_of_each(found: &Found) -> Vec<usize> {
     places
 }
 
-/// Decisions that may be the first of a pair: half of them made the run come further, the others are near.
+/// Decisions that may be the first of a pair: those that made the run come further, and others that are near.
 fn promising(found: &Found, kind: &FailureKind) -> Vec<usize> {
     // A trial that ended as the failing run did came as far, whether it was run on to there or not.
     let own = match kind {
@@ -266,18 +268,17 @@ fn promising(found: &Found, kind: &FailureKind) -> Vec<usize> {
         .filter_map(|(place, trial)| Some((right(trial)?, distance(found, *place), *place)))
         .collect();
     further.sort_by_key(|(right, distance, place)| (Reverse(*right), *distance, Reverse(*place)));
-    let mut near: Vec<usize> = found.trials.iter().map(|(place, _)| *place).collect();
-    near.sort_by_key(|place| (distance(found, *place), Reverse(*place)));
-    let mut chosen: Vec<usize> = further.iter().map(|(.., place)| *place).take(MOST_FIRST / 2).collect();
-    for place in near {
-        if chosen.len() >= MOST_FIRST {
-            break;
-        }
-        if !chosen.contains(&place) {
-            chosen.push(place);
-        }
-    }
+    let mut chosen: Vec<usize> = further.iter().map(|(.., place)| *place).take(MOST_FIRST).collect();
+    add_nearest(&mut chosen, found);
     chosen
+}
+
+/// Adds the nearest that are not among them, as far as distances are known.
+fn add_nearest(chosen: &mut Vec<usize>, found: &Found) {
+    let mut near: Vec<usize> = found.trials.iter().map(|(place, _)| *place).collect();
+    near.retain(|place| !chosen.contains(place));
+    near.sort_by_key(|place| (distance(found, *place), Reverse(*place)));
+    chosen.extend(near.into_iter().take(MOST_FIRST));
 }
 
 /// Runs each to its end, on several threads.
