@@ -18,6 +18,7 @@ pub mod report;
 pub mod row;
 pub mod run;
 pub mod spectrum;
+mod started;
 pub mod suites;
 pub mod table;
 pub mod tool;

@@ -164,7 +164,7 @@ impl Tool {
         let place = tempfile::tempdir_in(&case.directory).context("no directory can be made for a run")?;
         native::lay_out(test, place.path())?;
         let mut command = self.command("dump", self.seconds, place.path());
-        let executable = case.directory.join(&case.executable);
+        let executable = native::bring(&case.directory.join(&case.executable), place.path())?;
         command.args(["coverage", "--to", HANG_AFTER, "--stdin", native::INPUT, "--"]);
         command.arg(executable).args(test.arguments());
         let ran = limited::run(command, &place.path().join(ANSWER))?;
@@ -174,8 +174,7 @@ impl Tool {
 
     fn command(&self, what: &str, seconds: u64, directory: &Path) -> Command {
         let mut command = limited::command(&self.binary, seconds);
-        // The environment is part of a run; this one is the same everywhere.
-        command.env_clear().env("PATH", "/usr/bin:/bin").current_dir(directory).arg(what);
+        command.env_clear().envs(native::ENVIRONMENT).current_dir(directory).arg(what);
         command
     }
 

@@ -1,5 +1,7 @@
 //! A few cases from mutation to rank, to notice when something in the chain breaks or the ranking drops.
 
+use corpus::cases::Case;
+use corpus::programs::{Answer, Program, Test};
 use corpus::question::{Inquiry, Question, Technique, With};
 use corpus::row::Row;
 use corpus::suites::{self, Draw, Harvest, Suite};
@@ -41,6 +43,55 @@ fn the_same_seed_gives_the_same_cases_and_names_do_not_tell_them() {
         assert_eq!((case.failing, case.fails), (same.failing, same.fails));
         let name = same.directory.strip_prefix(place.path()).unwrap();
         assert!(name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()), "{name:?}");
+    }
+}
+
+/// Without one of its assignments it prints the bits of what was left on the stack: addresses and a canary.
+const LEAVES_UNSET: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+
+static void show(int start)
+{
+    unsigned long bits[8];
+    int next;
+    int last;
+    int i;
+    bits[0] = 1;
+    next = start;
+    last = next + 1;
+    for (i = 0; i < 8; i++)
+        printf("%lx\n", i < last ? bits[i] : 0);
+}
+
+int main(void)
+{
+    free(malloc(10));
+    show(0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_mutant_that_reads_what_is_unset_is_the_same_case_each_time() {
+    let answer = Answer { status: 0, stdout: format!("1\n{}", "0\n".repeat(7)) };
+    let program = Program {
+        name: "unset".to_owned(),
+        source: mutate::Source::parse(LEAVES_UNSET).unwrap(),
+        tests: vec![Test::default()],
+        answers: vec![answer],
+    };
+    let all = || {
+        let place = tempfile::tempdir().unwrap();
+        let harvest = suites::harvest(&program, 100, &draw(Suite::Mutants, 5), place.path()).unwrap();
+        let told =
+            |case: &Case| (case.name.clone(), case.fails, case.criterion.clone(), case.expectations.clone());
+        (harvest.cases.iter().map(told).collect::<Vec<_>>(), harvest.never_failing)
+    };
+    let first = all();
+    assert!(first.0.iter().any(|(name, ..)| name.contains("removed-statement")), "{first:?}");
+    for _ in 0..3 {
+        assert_eq!(all(), first);
     }
 }
 

@@ -78,8 +78,7 @@ fn printed(case: &Case, program: &Path) -> Result<Vec<u8>> {
     let place = tempfile::tempdir().context("no directory can be made for a run")?;
     build::write_files(case, place.path())?;
     let mut command = native::limited(program);
-    // As in the machine.
-    command.env_clear().env("PATH", "/usr/bin:/bin").envs(&case.environment).args(case.command());
+    command.envs(&case.environment).args(case.command());
     Ok(native::outcome(&mut command, place.path(), STDIN)?.stdout)
 }
 
