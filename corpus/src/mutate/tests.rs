@@ -194,9 +194,11 @@ fn numbers_are_wrong_however_they_are_written() {
     };
     assert_eq!(wrong("10u"), ["100u", "11u", "9u"]);
     assert_eq!(wrong("10L"), ["100L", "11L", "9L"]);
-    assert_eq!(wrong("0x1f"), ["30", "310", "32"]);
-    assert_eq!(wrong("0xffffffffffffffffULL"), ["18446744073709551614ULL"]);
-    assert_eq!(wrong("010"), ["7", "80", "9"]);
+    assert_eq!(wrong("0x1f"), ["0x136", "0x1e", "0x20"]);
+    assert_eq!(wrong("0xffffffffffffffffULL"), ["0xfffffffffffffffeULL"]);
+    assert_eq!(wrong("0x00010000"), ["0x0000ffff", "0x00010001", "0x000a0000"]);
+    assert_eq!(wrong("0x0"), ["-0x1", "0x1"]);
+    assert_eq!(wrong("010"), ["011", "0120", "7"]);
     assert_eq!(wrong("0"), ["-1", "1"]);
     assert_eq!(wrong("1.5"), ["0.5", "15.0", "2.5"]);
     assert_eq!(wrong("2.f"), ["1.0f", "20.0f", "3.0f"]);
