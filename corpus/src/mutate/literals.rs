@@ -35,7 +35,11 @@ impl<'a> Literal<'a> {
         };
         if let [b'\'', letter, b'\''] = digits.as_bytes() {
             let is_plain = letter.is_ascii_graphic() || *letter == b' ';
-            return is_plain.then_some(Literal { value: Value::Letter(*letter), base: Base::Decimal, suffix: "" });
+            return is_plain.then_some(Literal {
+                value: Value::Letter(*letter),
+                base: Base::Decimal,
+                suffix: "",
+            });
         }
         integer(digits, sign).or_else(|| real(digits, sign))
     }
