@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::question::Question;
 use crate::row::Row;
-use crate::suites::Suite;
+use crate::suites::{Harvest, Suite};
 
 /// What was measured, and with what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,27 @@ pub struct Drawn {
     pub tried: usize,
     pub cases: usize,
     pub not_compiled: usize,
+    pub equivalent: usize,
+    pub duplicates: usize,
+    pub kept_back: usize,
     pub never_failing: usize,
+}
+
+impl Drawn {
+    pub fn of(harvest: &Harvest) -> Drawn {
+        let Harvest { cases, mutants, tried, not_compiled, equivalent, duplicates, kept_back, never_failing } =
+            harvest;
+        Drawn {
+            mutants: *mutants,
+            tried: *tried,
+            cases: cases.len(),
+            not_compiled: *not_compiled,
+            equivalent: *equivalent,
+            duplicates: *duplicates,
+            kept_back: *kept_back,
+            never_failing: *never_failing,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -17,6 +17,7 @@ pub mod real;
 pub mod report;
 pub mod row;
 pub mod run;
+mod sieve;
 pub mod spectrum;
 mod started;
 pub mod suites;

@@ -50,6 +50,19 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
     fs::create_dir_all(directory)
         .and_then(|()| fs::write(directory.join(SOURCE), text))
         .with_context(|| format!("{} cannot be written", directory.display()))?;
+    let status = Command::new("gcc")
+        .args(["-g", "-O0"])
+        .args(errors())
+        .args(["-o", EXECUTABLE, SOURCE, "-lm"])
+        .current_dir(directory)
+        .stderr(Stdio::null())
+        .status()
+        .context("gcc cannot be run")?;
+    Ok(status.success())
+}
+
+/// The options by which the compiler refuses what only a careless user would run.
+pub fn errors() -> impl Iterator<Item = String> {
     let errors = [
         "int-conversion",
         "incompatible-pointer-types",
@@ -57,15 +70,7 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
         "implicit-function-declaration",
         "overflow",
     ];
-    let status = Command::new("gcc")
-        .args(["-g", "-O0"])
-        .args(errors.map(|error| format!("-Werror={error}")))
-        .args(["-o", EXECUTABLE, SOURCE, "-lm"])
-        .current_dir(directory)
-        .stderr(Stdio::null())
-        .status()
-        .context("gcc cannot be run")?;
-    Ok(status.success())
+    errors.into_iter().map(|error| format!("-Werror={error}"))
 }
 
 /// Puts what a test needs into a directory.

@@ -10,17 +10,18 @@ use crate::cases::Case;
 use crate::journal::{Drawn, Header, Journal};
 use crate::question::{Inquiry, Question};
 use crate::row::Row;
-use crate::suites::{self, Draw, Harvest, in_parallel};
+use crate::suites::{self, Draw, in_parallel};
 use crate::table;
 use crate::tool::Tool;
 
 /// Draws cases and asks about each what the file does not know yet. `place` keeps sources, executables and answers.
 pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place: &Path) -> Result<()> {
     let journal = Journal::open(file, &header(draw, tool)?)?;
-    let Harvest { cases, mutants, tried, not_compiled, never_failing } = suites::draw(draw, place)?;
-    if mutants > 0 {
-        journal.drawn(Drawn { mutants, tried, cases: cases.len(), not_compiled, never_failing })?;
+    let harvest = suites::draw(draw, place)?;
+    if harvest.mutants > 0 {
+        journal.drawn(Drawn::of(&harvest))?;
     }
+    let cases = harvest.cases;
     let progress = Progress::new(cases.len(), &journal, questions);
     let waiting = Mutex::new(cases.iter());
     in_parallel(draw.jobs, || {

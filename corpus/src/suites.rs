@@ -17,6 +17,7 @@ use crate::pairs;
 use crate::programs::{self, Program};
 use crate::random::Random;
 use crate::real;
+use crate::sieve::{Fate, Sieve};
 use crate::workbench::{Judged, Workbench};
 
 const TEST_PROGRAMS: [&str; 5] = ["bytecode", "containers", "digits", "paragraphs", "settings"];
@@ -72,16 +73,38 @@ pub struct Harvest {
     pub mutants: usize,
     pub tried: usize,
     pub not_compiled: usize,
-    /// Equivalent, or not noticed by any test.
+    /// The compiler makes of them what it makes of the program without a mistake.
+    pub equivalent: usize,
+    /// It makes of them what it makes of one that was drawn before.
+    pub duplicates: usize,
+    /// It makes of them what it makes of a mutant of the test set.
+    pub kept_back: usize,
+    /// Not noticed by any test.
     pub never_failing: usize,
 }
 
 impl Harvest {
+    /// Whether a mutant is to be tried; if not, why is counted.
+    pub fn takes(&mut self, sieve: &Sieve<'_>, mutant: &Mutant) -> Result<bool> {
+        let count = match sieve.fate(mutant)? {
+            Fate::New => return Ok(true),
+            Fate::NotCompiled => &mut self.not_compiled,
+            Fate::Equivalent => &mut self.equivalent,
+            Fate::Duplicate => &mut self.duplicates,
+            Fate::KeptBack => &mut self.kept_back,
+        };
+        *count += 1;
+        Ok(false)
+    }
+
     fn add(&mut self, mut other: Harvest) {
         self.cases.append(&mut other.cases);
         self.mutants += other.mutants;
         self.tried += other.tried;
         self.not_compiled += other.not_compiled;
+        self.equivalent += other.equivalent;
+        self.duplicates += other.duplicates;
+        self.kept_back += other.kept_back;
         self.never_failing += other.never_failing;
     }
 }
@@ -140,12 +163,16 @@ fn names(draw: &Draw) -> Result<Vec<String>> {
 /// Makes that many cases of a program, in directories with numbers for names.
 pub fn harvest(program: &Program, count: usize, draw: &Draw, place: &Path) -> Result<Harvest> {
     let workbench = Workbench::new(program, &place.join("right"))?;
-    let mut all = mutate::mutants(&program.source);
-    all.retain(|mutant| draw.suite.has(&program.name, mutant.operator));
+    let (all, others): (Vec<Mutant>, Vec<Mutant>) = mutate::mutants(&program.source)
+        .into_iter()
+        .partition(|mutant| draw.suite.has(&program.name, mutant.operator));
+    // What is in the test set is in no other suite, in whatever words; the test set has all of its own.
+    let kept_back = if draw.suite == Suite::Test { Vec::new() } else { others };
+    let sieve = Sieve::new(&program.source, kept_back, &place.join("code"))?;
     let mut harvest = Harvest { mutants: all.len(), ..Harvest::default() };
     let drawn = in_turn(all, draw.seed, &program.name);
     if draw.suite == Suite::Pairs {
-        pairs::harvest(&workbench, drawn, count, place, &mut harvest)?;
+        pairs::harvest(&workbench, &sieve, drawn, count, place, &mut harvest)?;
         return Ok(harvest);
     }
     for mutant in drawn {
@@ -154,10 +181,10 @@ pub fn harvest(program: &Program, count: usize, draw: &Draw, place: &Path) -> Re
         }
         let directory = place.join(format!("{:03}", harvest.cases.len()));
         harvest.tried += 1;
-        if !mutant.is_valid(&program.source) || !workbench.compile(&[&mutant], &directory)? {
-            harvest.not_compiled += 1;
+        if !harvest.takes(&sieve, &mutant)? {
             continue;
         }
+        ensure!(workbench.compile(&[&mutant], &directory)?, "gcc refuses {} now", mutant.name());
         let verdicts = workbench.judge(&directory, |_| true)?;
         match verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(Judged::fails)) {
             None => harvest.never_failing += 1,

@@ -37,14 +37,19 @@ pub fn tables(results: &Results, with_cases: bool) -> String {
 
 /// What became of all that was tried.
 fn became(drawn: &Drawn, is_pairs: bool) -> String {
-    let Drawn { mutants, tried, cases, not_compiled, never_failing } = drawn;
+    let Drawn { mutants, tried, cases, not_compiled, equivalent, duplicates, kept_back, never_failing } =
+        drawn;
+    let left_out = format!(
+        "{equivalent} are compiled to what the program without a mistake is, {duplicates} to what another one is, \
+         {kept_back} to what one of the test set is"
+    );
     match is_pairs {
         true => format!(
-            "{tried} combinations of two of {mutants} mutants were tried: {cases} fail where neither does alone, {never_failing} do not; \
-             {not_compiled} mutants or combinations do not compile."
+            "{tried} combinations of two of {mutants} mutants were tried: {cases} fail where neither does alone, {never_failing} do not. \
+             {not_compiled} mutants or combinations do not compile; of the single mutants {left_out}."
         ),
         false => format!(
-            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile."
+            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile, {left_out}."
         ),
     }
 }

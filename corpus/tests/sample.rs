@@ -106,6 +106,7 @@ fn both_mistakes_of_a_pair_are_needed_for_its_failure() {
         .split(" + ")
         .map(|name| mutants.iter().find(|mutant| mutant.name() == name).expect("a mutant of that name"))
         .collect();
+    assert!(case.tests.iter().all(|tested| tested.passes.is_some()), "some tests were not asked");
     let [first, second] = pair[..] else { panic!("{} are not two", pair.len()) };
     let place = tempfile::tempdir().unwrap();
     let workbench = corpus::workbench::Workbench::new(&program, &place.path().join("right")).unwrap();

@@ -45,6 +45,19 @@ impl Source {
         function_of(node).map(|function| function.start_byte())
     }
 
+    /// Where the functions begin that lines are in.
+    pub fn functions_at(&self, lines: &Lines) -> Lines {
+        let mut cursor = self.root().walk();
+        let functions: Vec<Node<'_>> = self.root().children(&mut cursor).collect();
+        let functions = functions.into_iter().filter(|node| node.kind() == "function_definition");
+        let extents =
+            functions.map(|function| function.start_position().row + 1..=function.end_position().row + 1);
+        extents
+            .filter(|extent| lines.range(extent.clone()).next().is_some())
+            .map(|extent| *extent.start())
+            .collect()
+    }
+
     /// The first lines of all statements.
     pub fn statement_lines(&self) -> Lines {
         let statements = self.nodes(self.root()).into_iter().filter(|node| is_statement(*node, self));
