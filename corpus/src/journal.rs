@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::measure::Rank;
 use crate::question::Question;
 use crate::row::Row;
 use crate::suites::{Harvest, Suite};
@@ -102,7 +103,7 @@ pub struct Journal {
     path: PathBuf,
     file: Mutex<File>,
     /// The ranks that were known when it was opened, by the strict rule.
-    known: HashMap<(String, Question), Option<usize>>,
+    known: HashMap<(String, Question), Option<Rank>>,
 }
 
 impl Journal {
@@ -132,7 +133,7 @@ impl Journal {
     }
 
     /// The ranks of answers to a question that were known when it was opened.
-    pub fn ranks(&self, question: Question) -> impl Iterator<Item = Option<usize>> {
+    pub fn ranks(&self, question: Question) -> impl Iterator<Item = Option<Rank>> {
         self.known.iter().filter(move |((_, known), _)| *known == question).map(|(_, rank)| *rank)
     }
 
@@ -190,11 +191,11 @@ mod tests {
         fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
         let again = Journal::open(&path, &header()).unwrap();
         assert!(again.knows("small 1", ALONE) && !again.knows("small 2", ALONE));
-        assert_eq!(again.ranks(ALONE).collect::<Vec<_>>(), [Some(1)]);
+        assert_eq!(again.ranks(ALONE).collect::<Vec<_>>(), [Some(Rank::exactly(1))]);
         again.add(Row { case: "small 2".to_owned(), ..row(&[1], false) }).unwrap();
         let results = Results::read(&path).unwrap();
         let ranks: Vec<_> = results.rows.iter().map(|row| (row.case.as_str(), row.strict)).collect();
-        assert_eq!(ranks, [("small 1", Some(1)), ("small 2", None)]);
+        assert_eq!(ranks, [("small 1", Some(Rank::exactly(1))), ("small 2", None)]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The measuring instrument: programs with known faults, and how soon `whydunit explain`, and what one would use instead, names them.
 
+pub mod answer;
 pub mod cases;
 pub mod compare;
 pub mod journal;
@@ -20,6 +21,7 @@ pub mod run;
 mod sieve;
 pub mod spectrum;
 mod started;
+pub mod statements;
 pub mod suites;
 pub mod table;
 pub mod tool;

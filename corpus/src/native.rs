@@ -61,6 +61,16 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
     Ok(status.success())
 }
 
+impl Outcome {
+    /// `None` of a run that did not end by itself.
+    pub fn status(&self) -> Option<i32> {
+        match self.ending {
+            Ending::Exited(status) => Some(status),
+            Ending::Killed(_) | Ending::Hung => None,
+        }
+    }
+}
+
 /// The options by which the compiler refuses what only a careless user would run.
 pub fn errors() -> impl Iterator<Item = String> {
     let errors = [

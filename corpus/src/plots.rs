@@ -7,6 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::journal::Results;
+use crate::measure::Rank;
 use crate::question::{Question, Technique};
 use crate::row::{Row, Searched};
 use crate::table::questions;
@@ -94,7 +95,7 @@ fn draw_ranks(rows: &[&Row], area: &Area<'_>) -> Result<()> {
     for (question, (number, colour)) in questions(rows).into_iter().zip(styles) {
         // More lines than colours: the further ones are thin.
         let width = if number < COLOURS.len() { 3 } else { 1 };
-        let ranks: Vec<Option<usize>> =
+        let ranks: Vec<Option<Rank>> =
             rows.iter().filter(|row| row.question == question).map(|row| row.strict).collect();
         let style = colour.stroke_width(width);
         chart
@@ -114,10 +115,10 @@ fn draw_ranks(rows: &[&Row], area: &Area<'_>) -> Result<()> {
 }
 
 /// The share within each rank, as stairs.
-fn steps(ranks: &[Option<usize>]) -> Vec<(f64, f64)> {
+fn steps(ranks: &[Option<Rank>]) -> Vec<(f64, f64)> {
     let share = |most: usize| {
-        let within = ranks.iter().flatten().filter(|rank| **rank <= most).count();
-        within as f64 * 100.0 / ranks.len().max(1) as f64
+        let within: f64 = ranks.iter().flatten().map(|rank| rank.within(most)).sum();
+        within * 100.0 / ranks.len().max(1) as f64
     };
     (1..=MOST_READ)
         .flat_map(|rank| [(rank as f64, share(rank)), ((rank + 1).min(MOST_READ) as f64, share(rank))])
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn stairs_rise_at_the_ranks_and_misses_keep_them_below_the_top() {
-        let steps = steps(&[Some(1), Some(3), None, Some(3)]);
+        let steps = steps(&[Some(1), Some(3), None, Some(3)].map(|rank| rank.map(Rank::exactly)));
         let at = |rank: f64| steps.iter().filter(|(x, _)| *x == rank).map(|(_, y)| *y).fold(0.0, f64::max);
         assert_eq!((at(1.0), at(2.0), at(3.0), at(100.0)), (25.0, 25.0, 75.0, 75.0));
     }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::cases::Case;
 use crate::journal::{Drawn, Header, Journal};
+use crate::measure::Rank;
 use crate::question::{Inquiry, Question};
 use crate::row::Row;
 use crate::suites::{self, Draw, in_parallel};
@@ -56,11 +57,11 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 }
 
 fn ask(case: &Case, tool: &Tool, questions: &[Question], journal: &Journal) -> Result<Vec<Row>> {
-    let inquiry = Inquiry::new(tool, case);
+    let inquiry = Inquiry::new(tool, case)?;
     let mut rows = Vec::new();
     for question in questions.iter().filter(|question| !journal.knows(&case.name, **question)) {
         if let Some(answered) = inquiry.ask(*question)? {
-            rows.push(Row::new(&inquiry, case, *question, &answered)?);
+            rows.push(Row::new(&inquiry, *question, &answered)?);
         }
     }
     Ok(rows)
@@ -78,13 +79,13 @@ struct Progress {
 struct Done {
     cases: usize,
     answers: usize,
-    near: usize,
+    near: f64,
 }
 
 impl Done {
-    fn add(&mut self, strict: Option<usize>) {
+    fn add(&mut self, strict: Option<Rank>) {
         self.answers += 1;
-        self.near += usize::from(strict.is_some_and(|rank| rank <= 5));
+        self.near += strict.map_or(0.0, |rank| rank.within(5));
     }
 }
 
@@ -115,9 +116,9 @@ impl Progress {
 fn told(done: Done, cases: usize, question: Question) -> String {
     const WIDTH: usize = 30;
     let full = done.cases * WIDTH / cases.max(1);
-    let share = done.near * 100 / done.answers.max(1);
+    let share = done.near * 100.0 / done.answers.max(1) as f64;
     format!(
-        "[{:.<WIDTH$}] {} of {cases} cases, {}: {share} % of {} within five",
+        "[{:.<WIDTH$}] {} of {cases} cases, {}: {share:.0} % of {} within five",
         "#".repeat(full.min(WIDTH)),
         done.cases,
         table::title(question),
@@ -134,7 +135,7 @@ mod tests {
     fn progress_tells_how_far_it_is_and_how_good() {
         let question = Question { technique: Technique::Explain, with: With::Alone };
         let mut done = Done { cases: 2, ..Done::default() };
-        [Some(1), Some(6), None, Some(5)].into_iter().for_each(|rank| done.add(rank));
+        [Some(1), Some(6), None, Some(5)].into_iter().for_each(|rank| done.add(rank.map(Rank::exactly)));
         let line = told(done, 4, question);
         assert_eq!(
             line,

@@ -4,9 +4,10 @@
 //! does not notice stays two.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,8 +16,12 @@ use anyhow::{Context, Result};
 use crate::mutate::{Mutant, Source};
 use crate::native::{self, SOURCE};
 
-/// What the compiler makes of a source, told by a hash: two of the same are the same.
+/// Where a function begins in the source.
+type Function = usize;
+/// What the compiler makes of a function, told by a hash.
 type Code = u64;
+/// What it makes of the functions that a mutant changes.
+type Change = BTreeMap<Function, Code>;
 
 /// What is to be done with a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +39,15 @@ pub enum Fate {
 /// Tells which of the mutants of a program are to be drawn.
 pub struct Sieve<'a> {
     source: &'a Source,
+    /// The bodies of all functions.
+    bodies: BTreeMap<Function, Range<usize>>,
     /// Mutants of the test set, with which none that is drawn shall be one.
-    kept_back: Vec<Mutant>,
-    right: Code,
-    seen: RefCell<HashSet<Code>>,
-    /// Of mutants of the test set, by their number.
-    known: RefCell<HashMap<usize, Option<Code>>>,
+    kept_back: BTreeMap<Function, Vec<Mutant>>,
+    /// Without a mistake.
+    right: Change,
+    seen: RefCell<HashSet<Change>>,
+    /// Of mutants of the test set, by function.
+    known: RefCell<HashMap<Function, HashSet<Code>>>,
     /// Where sources are compiled.
     directory: PathBuf,
 }
@@ -47,77 +55,105 @@ pub struct Sieve<'a> {
 impl<'a> Sieve<'a> {
     pub fn new(source: &'a Source, kept_back: Vec<Mutant>, directory: &Path) -> Result<Sieve<'a>> {
         fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
-        let right = code(source.whole(), directory)?.context("gcc refuses a program without a mistake")?;
-        let (seen, known) = Default::default();
-        Ok(Sieve { source, kept_back, right, seen, known, directory: directory.to_owned() })
+        let mut sieve = Sieve {
+            source,
+            bodies: source.bodies(),
+            kept_back: BTreeMap::new(),
+            right: Change::new(),
+            seen: RefCell::default(),
+            known: RefCell::default(),
+            directory: directory.to_owned(),
+        };
+        for mutant in kept_back {
+            if let Some(function) = source.function_around(mutant.range.start) {
+                sieve.kept_back.entry(function).or_default().push(mutant);
+            }
+        }
+        for function in sieve.bodies.keys() {
+            let code = sieve.code(*function, None)?.context("gcc refuses a program without a mistake")?;
+            sieve.right.insert(*function, code);
+        }
+        Ok(sieve)
     }
 
     /// Mutants are to be asked about in the order in which they are drawn: the first of several that mean the same is new.
     pub fn fate(&self, mutant: &Mutant) -> Result<Fate> {
-        let Some(code) = self.code_of(mutant)? else { return Ok(Fate::NotCompiled) };
-        if code == self.right {
+        if !mutant.is_valid(self.source) {
+            return Ok(Fate::NotCompiled);
+        }
+        let Some(change) = self.change(mutant)? else { return Ok(Fate::NotCompiled) };
+        if change.is_empty() {
             return Ok(Fate::Equivalent);
         }
-        if self.is_kept_back(mutant, code)? {
+        if self.is_kept_back(&change)? {
             return Ok(Fate::KeptBack);
         }
-        let is_new = self.seen.borrow_mut().insert(code);
+        let is_new = self.seen.borrow_mut().insert(change);
         Ok(if is_new { Fate::New } else { Fate::Duplicate })
     }
 
-    /// Only mutants of the same functions are asked about: one that changes another function makes other code.
-    fn is_kept_back(&self, mutant: &Mutant, code: Code) -> Result<bool> {
-        let functions = self.functions_of(mutant);
-        for (number, other) in self.kept_back.iter().enumerate() {
-            if functions.is_disjoint(&self.source.functions_at(&[other.line].into())) {
-                continue;
+    /// Mutants of the test set are each in one function.
+    fn is_kept_back(&self, change: &Change) -> Result<bool> {
+        let (Some((function, code)), 1) = (change.first_key_value(), change.len()) else { return Ok(false) };
+        if let Some(known) = self.known.borrow().get(function) {
+            return Ok(known.contains(code));
+        }
+        let mut codes = HashSet::new();
+        for mutant in self.kept_back.get(function).into_iter().flatten() {
+            codes.extend(self.code(*function, Some(mutant))?);
+        }
+        let is_kept_back = codes.contains(code);
+        self.known.borrow_mut().insert(*function, codes);
+        Ok(is_kept_back)
+    }
+
+    /// What becomes of the functions that a mutant changes; `None` if it is not compiled. What stands in no function may
+    /// change any.
+    fn change(&self, mutant: &Mutant) -> Result<Option<Change>> {
+        let own = self.source.function_around(mutant.range.start);
+        let mut change = Change::new();
+        for (function, right) in
+            self.right.iter().filter(|(function, _)| own.is_none_or(|own| own == **function))
+        {
+            let Some(code) = self.code(*function, Some(mutant))? else { return Ok(None) };
+            if code != *right {
+                change.insert(*function, code);
             }
-            if self.code_of_kept_back(number, other)? == Some(code) {
-                return Ok(true);
-            }
         }
-        Ok(false)
+        Ok(Some(change))
     }
 
-    /// Those that it is in or, as of a macro, may be noticed in.
-    fn functions_of(&self, mutant: &Mutant) -> BTreeSet<usize> {
-        let mut lines = mutant.truth.strict.clone();
-        lines.insert(mutant.line);
-        self.source.functions_at(&lines)
+    /// The instructions and the data of a function; `None` if it is not compiled.
+    fn code(&self, function: Function, mutant: Option<&Mutant>) -> Result<Option<Code>> {
+        fs::write(self.directory.join(SOURCE), self.alone(function, mutant))
+            .context("a source cannot be written")?;
+        let output = Command::new("gcc")
+            .args(["-O1", "-fkeep-static-functions", "-S", "-o", "-"])
+            .args(native::errors())
+            .arg(SOURCE)
+            .current_dir(&self.directory)
+            .stderr(Stdio::null())
+            .output()
+            .context("gcc cannot be run")?;
+        let mut hasher = DefaultHasher::new();
+        output.stdout.hash(&mut hasher);
+        Ok(output.status.success().then(|| hasher.finish()))
     }
 
-    fn code_of_kept_back(&self, number: usize, mutant: &Mutant) -> Result<Option<Code>> {
-        if let Some(known) = self.known.borrow().get(&number) {
-            return Ok(*known);
-        }
-        let code = self.code_of(mutant)?;
-        self.known.borrow_mut().insert(number, code);
-        Ok(code)
+    /// The source with a single function and the declarations of all others: that is compiled ten times as fast, and what is
+    /// wrong in another function is not taken for something in this one. Lines keep their numbers.
+    fn alone(&self, function: Function, mutant: Option<&Mutant>) -> String {
+        let declared = self.bodies.iter().filter(|(other, _)| **other != function).map(|(_, body)| {
+            let lines = self.source.slice(body.clone()).matches('\n').count();
+            (body.clone(), format!(";{}", "\n".repeat(lines)))
+        });
+        let mistake = mutant.map(|mutant| (mutant.range.clone(), mutant.replacement.clone()));
+        let mut edits: Vec<(Range<usize>, String)> = declared.chain(mistake).collect();
+        edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+        let mut text = self.source.whole().to_owned();
+        edits.into_iter().for_each(|(range, replacement)| text.replace_range(range, &replacement));
+        text
     }
-
-    fn code_of(&self, mutant: &Mutant) -> Result<Option<Code>> {
-        match mutant.is_valid(self.source) {
-            true => code(&mutant.apply(self.source), &self.directory),
-            false => Ok(None),
-        }
-    }
-}
-
-/// The instructions and data of a source; `None` if it is not compiled. Each function stands for itself: it is not copied
-/// into others, where another mistake could look like one in it.
-fn code(text: &str, directory: &Path) -> Result<Option<Code>> {
-    fs::write(directory.join(SOURCE), text).context("a source cannot be written")?;
-    let output = Command::new("gcc")
-        .args(["-O1", "-fno-inline", "-S", "-o", "-"])
-        .args(native::errors())
-        .arg(SOURCE)
-        .current_dir(directory)
-        .stderr(Stdio::null())
-        .output()
-        .context("gcc cannot be run")?;
-    let mut hasher = DefaultHasher::new();
-    output.stdout.hash(&mut hasher);
-    Ok(output.status.success().then(|| hasher.finish()))
 }
 
 #[cfg(test)]
@@ -125,7 +161,7 @@ mod tests {
     use super::*;
     use crate::mutate::{self, Operator};
 
-    const TEXT: &str = "int g(int a);\nint f(int a, int b, int n)\n{\n  int i = 0;\n  if (a && !b)\n    i = n - 2;\n\
+    const TEXT: &str = "#include <assert.h>\n#define STEP 2\nint g(int a);\nstatic int h(int a) { return a + STEP; }\nint f(int a, int b, int n)\n{\n  int i = 0;\n  if (a && !b)\n    i = n - 2;\n\
         while (i < n - 1)\n    i++;\n  if (!(a == b))\n    i = n * 1;\n  return g(i);\n}\n";
 
     /// The fates of mutants that replace a part of a program by something else.
@@ -157,5 +193,15 @@ mod tests {
             [("n * 1", "n / 1"), ("i < n", "i <= n"), ("a &&", "b &&"), ("a &&", "c &&"), ("a &&", "a &&)")];
         let wanted = [Fate::Equivalent, Fate::KeptBack, Fate::New, Fate::NotCompiled, Fate::NotCompiled];
         assert_eq!(fates(&[("n - 1", "n")], &drawn), wanted);
+    }
+
+    #[test]
+    fn a_wrong_macro_is_what_it_changes_in_functions() {
+        let drawn =
+            [("STEP 2", "STEP 3"), ("STEP 2", "STEP 1 + 1"), ("a + STEP", "a + 4"), ("STEP 2", "STEP 4")];
+        assert_eq!(
+            fates(&[("STEP; }", "3; }")], &drawn),
+            [Fate::KeptBack, Fate::Equivalent, Fate::New, Fate::Duplicate]
+        );
     }
 }

@@ -184,7 +184,10 @@ pub fn harvest(program: &Program, count: usize, draw: &Draw, place: &Path) -> Re
         if !harvest.takes(&sieve, &mutant)? {
             continue;
         }
-        ensure!(workbench.compile(&[&mutant], &directory)?, "gcc refuses {} now", mutant.name());
+        if !workbench.compile(&[&mutant], &directory)? {
+            harvest.not_compiled += 1;
+            continue;
+        }
         let verdicts = workbench.judge(&directory, |_| true)?;
         match verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(Judged::fails)) {
             None => harvest.never_failing += 1,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::cases::Fails;
 use crate::journal::{Drawn, Results};
-use crate::measure::{Summary, mean, median};
+use crate::measure::{Rank, Summary, mean, median, or_worst, told};
 use crate::mutate::Kind;
 use crate::papers;
 use crate::question::{Question, Technique, With};
@@ -195,8 +195,8 @@ fn cases(rows: &[&Row]) -> String {
         "| program | line | origin | kind | what | fails by | strict | lenient | in | told |\n|---|---:|---|---|---|---|---:|---:|---|---:|\n",
     );
     let mut sorted = rows.to_vec();
-    sorted.sort_by_key(|row| std::cmp::Reverse(row.strict.unwrap_or(usize::MAX)));
-    let rank = |rank: Option<usize>| rank.map_or("miss".to_owned(), |rank| rank.to_string());
+    sorted.sort_by(|a, b| or_worst(b.strict).total_cmp(&or_worst(a.strict)));
+    let rank = |rank: Option<Rank>| told(rank.map(Rank::expected));
     for row in sorted {
         let each = |tell: &dyn Fn(&crate::cases::Fault) -> String| {
             row.faults.iter().map(tell).collect::<Vec<_>>().join(", ")
@@ -221,16 +221,16 @@ fn cases(rows: &[&Row]) -> String {
 }
 
 fn shares(summary: &Summary) -> String {
-    let share = |count: usize| format!("{} %", (count * 100 + summary.cases / 2) / summary.cases.max(1));
-    let median = summary.median.map_or("miss".to_owned(), |rank| rank.to_string());
+    let share = |count: f64| format!("{} %", (count * 100.0 / summary.cases.max(1) as f64).round());
     format!(
-        "{} | {} | {} | {} | {} | {} | {median} |",
+        "{} | {} | {} | {} | {} | {} | {} |",
         summary.cases,
         share(summary.first),
         share(summary.within_three),
         share(summary.within_five),
         share(summary.within_ten),
-        share(summary.missed),
+        share(summary.missed as f64),
+        told(summary.median),
     )
 }
 

@@ -61,6 +61,7 @@ pub fn case_of(case: &Case, built: Built) -> Result<cases::Case> {
         tests: Arc::default(),
         failing: 0,
         statements: None,
+        right_status: None,
     })
 }
 
