@@ -109,4 +109,55 @@ mod tests {
         is(sign_test(8, 2), 0.109375);
         is(sign_test(3, 3), 1.0);
     }
+
+    #[test]
+    fn the_sign_test_of_many_changes_is_no_zero() {
+        // The binomial distribution is near a normal one: 2,000 throws, and 1.96 standard deviations.
+        let value = sign_test(1000 - 44, 1000 + 44);
+        assert!((0.049..0.055).contains(&value), "{value}");
+        assert!(sign_test(0, 1000) > 0.0);
+    }
+
+    fn results(ranks: &[(&str, Option<usize>)]) -> Results {
+        let named = |(case, rank): &(&str, Option<usize>)| {
+            let strict = rank.map(Rank::exactly);
+            Row { case: (*case).to_owned(), strict, ..crate::row::tests::row(&[12], false) }
+        };
+        Results { rows: ranks.iter().map(named).collect(), ..Results::default() }
+    }
+
+    #[test]
+    fn what_got_better_and_worse_is_counted_and_told_case_by_case() {
+        let old = results(&[("a", Some(1)), ("b", None), ("c", Some(6)), ("d", Some(2)), ("gone", Some(1))]);
+        let new = results(&[("a", Some(3)), ("b", Some(1)), ("c", Some(5)), ("d", Some(2)), ("new", None)]);
+        let text = compare(&old, &new);
+        let lines = [
+            "explain (alone), 4 cases in both:",
+            "  rank: 2 better, 1 worse, p = 1.000",
+            "  first: 1 before, 1 now (1 came, 1 went), p = 1.000",
+            "  within five: 2 before, 4 now (2 came, 0 went), p = 0.500",
+            "        1 → 3     a",
+            "     miss → 1     b",
+            "        6 → 5     c",
+            "1 answers are in the old file alone, 1 in the new one alone.",
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn the_same_measurement_differs_in_nothing() {
+        let same = results(&[("a", Some(1)), ("b", None)]);
+        let text = compare(&same, &same);
+        assert!(text.contains("rank: 0 better, 0 worse, p = 1.000") && !text.contains('→'), "{text}");
+    }
+
+    #[test]
+    fn a_tie_is_a_hit_if_that_is_as_likely_as_not() {
+        let mut tied = results(&[("a", Some(1))]);
+        let place = |line| crate::answer::Place { file: "main.c".to_owned(), line };
+        let order = crate::measure::Order::by_score([(place(1), 1.0), (place(2), 1.0)]);
+        tied.rows[0].strict = order.rank(|place| place.line == 2);
+        let text = compare(&results(&[("a", None)]), &tied);
+        assert!(text.contains("first: 0 before, 1 now") && text.contains("miss → 1.5"), "{text}");
+    }
 }
