@@ -3,6 +3,9 @@
 pub mod answer;
 pub mod cases;
 pub mod compare;
+mod contrast;
+
+mod fingerprint;
 pub mod journal;
 mod limited;
 pub mod measure;

@@ -153,7 +153,8 @@ pub struct Summary {
 
 impl Summary {
     pub fn new(ranks: &[Option<Rank>]) -> Summary {
-        let within = |most: usize| ranks.iter().flatten().map(|rank| rank.within(most)).sum();
+        // A sum of nothing would be a negative zero.
+        let within = |most: usize| ranks.iter().flatten().fold(0.0, |sum, rank| sum + rank.within(most));
         let mut sorted: Vec<f64> = ranks.iter().map(|rank| or_worst(*rank)).collect();
         sorted.sort_by(f64::total_cmp);
         let middle = sorted.len().saturating_sub(1) / 2;

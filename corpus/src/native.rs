@@ -61,6 +61,13 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
     Ok(status.success())
 }
 
+/// What compiles, in the words that it has for itself.
+pub fn compiler() -> Result<String> {
+    let output = Command::new("gcc").arg("--version").output().context("gcc cannot be run")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
 impl Outcome {
     /// `None` of a run that did not end by itself.
     pub fn status(&self) -> Option<i32> {

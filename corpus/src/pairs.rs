@@ -50,18 +50,18 @@ pub fn harvest(
         }
         let directory = place.join(format!("{:03}", harvest.cases.len()));
         let mutants = [&first.mutant, &second.mutant];
-        harvest.tried += 1;
+        harvest.drawn.tried += 1;
         if !workbench.compile(&mutants, &directory)? {
-            harvest.not_compiled += 1;
+            harvest.drawn.not_compiled += 1;
             continue;
         }
         let verdicts = workbench.judge(&directory, |test| first.passes(test) && second.passes(test))?;
         match verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(Judged::fails)) {
-            None => harvest.never_failing += 1,
+            None => harvest.drawn.never_failing += 1,
             Some(failing) => {
                 // What is asked about the case may use all tests.
                 let verdicts = workbench.judge(&directory, |_| true)?;
-                harvest.cases.push(workbench.case(&mutants, verdicts, failing, &directory)?);
+                harvest.add(workbench.case(&mutants, verdicts, failing, &directory)?);
             }
         }
     }

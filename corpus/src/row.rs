@@ -142,7 +142,7 @@ pub(crate) mod tests {
     }
 
     /// A case of a program of 40 statements without tests; the fault is in line 12, or by the lenient rule in line 11.
-    fn case() -> Case {
+    pub fn case() -> Case {
         let truth = Truth { strict: Lines::from([12]), lenient: Lines::from([11, 12]) };
         let fault = Fault {
             kind: Kind::Branch,

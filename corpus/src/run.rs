@@ -7,22 +7,23 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 
 use crate::cases::Case;
-use crate::journal::{Drawn, Header, Journal};
+use crate::journal::{Header, Journal};
 use crate::measure::Rank;
 use crate::question::{Inquiry, Question};
 use crate::row::Row;
-use crate::suites::{self, Draw, in_parallel};
+use crate::suites::{self, Draw, Harvest, in_parallel};
 use crate::table;
 use crate::tool::Tool;
+use crate::{fingerprint, native, programs, real};
 
 /// Draws cases and asks about each what the file does not know yet. `place` keeps sources, executables and answers.
 pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place: &Path) -> Result<()> {
     let journal = Journal::open(file, &header(draw, tool)?)?;
-    let harvest = suites::draw(draw, place)?;
-    if harvest.mutants > 0 {
-        journal.drawn(Drawn::of(&harvest))?;
+    let Harvest { cases, drawn } = suites::draw(draw, place)?;
+    let journal = journal.of_cases(&cases)?;
+    if drawn.mutants > 0 {
+        journal.drawn(drawn)?;
     }
-    let cases = harvest.cases;
     let progress = Progress::new(cases.len(), &journal, questions);
     let waiting = Mutex::new(cases.iter());
     in_parallel(draw.jobs, || {
@@ -37,8 +38,7 @@ pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place:
 }
 
 fn header(draw: &Draw, tool: &Tool) -> Result<Header> {
-    let binary =
-        std::fs::read(&tool.binary).with_context(|| format!("{} cannot be read", tool.binary.display()))?;
+    let instrument = std::env::current_exe().context("the instrument cannot be found")?;
     Ok(Header {
         suite: draw.suite,
         count: draw.count,
@@ -46,14 +46,11 @@ fn header(draw: &Draw, tool: &Tool) -> Result<Header> {
         programs: draw.programs.clone(),
         seconds: tool.seconds,
         budget: tool.budget,
-        tool: format!("{:016x}", fingerprint(&binary)),
+        tool: fingerprint::of_file(&tool.binary)?,
+        instrument: fingerprint::of_file(&instrument)?,
+        corpus: fingerprint::of_directories(&[programs::directory(), real::directory()])?,
+        compiler: native::compiler()?,
     })
-}
-
-/// FNV-1a: tells builds apart, no more.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 fn ask(case: &Case, tool: &Tool, questions: &[Question], journal: &Journal) -> Result<Vec<Row>> {

@@ -3,19 +3,22 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use crate::answer::Reply;
 use crate::cases::Fails;
-use crate::journal::{Drawn, Results};
+use crate::contrast;
+use crate::journal::Results;
 use crate::measure::{Rank, Summary, mean, median, or_worst, told};
 use crate::mutate::Kind;
 use crate::papers;
-use crate::question::{Question, Technique, With};
+use crate::question::{Question, Technique};
 use crate::row::Row;
-use crate::suites::Suite;
+use crate::suites::{Drawn, Suite};
 
 /// All tables, as Markdown.
 pub fn tables(results: &Results, with_cases: bool) -> String {
     let rows: Vec<&Row> = results.rows.iter().collect();
     let mut text = format!("{}\n{}\n", accuracy(&rows), costs(&rows));
+    let _ = writeln!(text, "{}\n{}", contrast::goals(&rows), contrast::by_kind(&rows));
     let _ = writeln!(
         text,
         "What the papers say of their own methods, on other programs:\n\n{}",
@@ -65,8 +68,8 @@ pub fn questions(rows: &[&Row]) -> BTreeSet<Question> {
 /// How good each technique is, with each kind of help.
 fn accuracy(rows: &[&Row]) -> String {
     let mut text = String::from(
-        "| technique | with | rule | cases | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median | read of the program | certain | certain and wrong | path starts at the fault |\n\
-         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| technique | with | rule | cases | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median | read of the program, mean | certain | certain and wrong | path starts at the fault | not reproduced | no answer |\n\
+         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for question in questions(rows) {
         let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
@@ -77,6 +80,7 @@ fn accuracy(rows: &[&Row]) -> String {
         let wrong = asked.iter().filter(|row| row.is_wrong_with_confidence()).count();
         let with_path: Vec<&&Row> = asked.iter().filter(|row| row.path > 0).collect();
         let starts = with_path.iter().filter(|row| row.path_starts_at_fault).count();
+        let replied = |reply: Reply| asked.iter().filter(|row| row.reply == reply).count();
         let exam: Vec<f64> = asked.iter().filter_map(|row| row.exam()).collect();
         let exam = match exam.is_empty() {
             true => "–".to_owned(),
@@ -84,39 +88,25 @@ fn accuracy(rows: &[&Row]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {name} | strict | {} {exam} | {certain} | {wrong} | {starts} of {} |",
+            "| {name} | strict | {} {exam} | {certain} | {wrong} | {starts} of {} | {} | {} |",
             shares(&Summary::new(&strict)),
             with_path.len(),
+            replied(Reply::NotReproduced),
+            replied(Reply::NoAnswer),
         );
         if lenient != strict {
-            let _ = writeln!(text, "| {name} | lenient | {} | | | |", shares(&Summary::new(&lenient)));
+            let _ = writeln!(text, "| {name} | lenient | {} | | | | | |", shares(&Summary::new(&lenient)));
         }
-        if let Some(alike) = alone_on_the_same(question, &asked, rows) {
-            let _ = writeln!(
-                text,
-                "| {} | alone, the same cases | strict | {} | | | |",
-                question.technique.name(),
-                shares(&alike)
-            );
+        for (others, alike) in contrast::on_the_same_cases(question, rows) {
+            let _ = writeln!(text, "| {others} | strict | {} | | | | | |", shares(&alike));
         }
         if asked.iter().any(|row| row.faults.len() > 1) {
             let all: Vec<_> = asked.iter().map(|row| row.all).collect();
-            let _ = writeln!(text, "| {name} | strict, all faults | {} | | | |", shares(&Summary::new(&all)));
+            let _ =
+                writeln!(text, "| {name} | strict, all faults | {} | | | | | |", shares(&Summary::new(&all)));
         }
     }
     text
-}
-
-/// Where not all cases have a passing input: how good the technique is without it on those that do.
-fn alone_on_the_same(question: Question, asked: &[&Row], rows: &[&Row]) -> Option<Summary> {
-    let alone = Question { with: With::Alone, ..question };
-    let cases: BTreeSet<&str> = asked.iter().map(|row| row.case.as_str()).collect();
-    let others: Vec<&&Row> = rows.iter().filter(|row| row.question == alone).collect();
-    if question == alone || others.len() <= asked.len() {
-        return None;
-    }
-    let ranks = others.iter().filter(|row| cases.contains(row.case.as_str())).map(|row| row.strict);
-    Some(Summary::new(&ranks.collect::<Vec<_>>()))
 }
 
 /// What each technique takes.
@@ -185,7 +175,7 @@ fn split(rows: &[&Row]) -> String {
     text
 }
 
-fn has_kind(row: &Row, kind: Kind) -> bool {
+pub fn has_kind(row: &Row, kind: Kind) -> bool {
     row.faults.iter().any(|fault| fault.kind == kind)
 }
 
@@ -237,6 +227,7 @@ fn shares(summary: &Summary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::With;
     use crate::row::tests::row;
 
     fn results() -> Results {
@@ -250,7 +241,7 @@ mod tests {
         let text = tables(&results(), true);
         let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
         has(
-            "| explain | alone | strict | 4 | 25 % | 50 % | 50 % | 50 % | 50 % | 3 | 52.5 % | 2 | 1 | 1 of 3 |",
+            "| explain | alone | strict | 4 | 25 % | 50 % | 50 % | 50 % | 50 % | 3 | 52.5 % | 2 | 1 | 1 of 3 | 0 | 0 |",
         );
         has("| explain | alone | 1 | – | 1 | 30 | 25 | 4.0 | – | 70 | 2 | 0 |");
         has("| branch | 4 | 25 % |");
@@ -265,5 +256,14 @@ mod tests {
         let text = tables(&results, false);
         let line = "| explain | alone, the same cases | strict | 1 | 0 % | 100 % | 100 % | 100 % | 0 % | 3 |";
         assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_answered_is_told_apart_from_a_miss() {
+        let mut results = results();
+        results.rows[3].reply = Reply::NoAnswer;
+        results.rows[2].reply = Reply::NotReproduced;
+        let text = tables(&results, false);
+        assert!(text.contains("| 2 | 1 | 1 of 3 | 1 | 1 |"), "{text}");
     }
 }

@@ -177,7 +177,8 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-fn directory() -> PathBuf {
+/// Where they are described.
+pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("real")
 }
 
