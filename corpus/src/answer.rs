@@ -2,6 +2,8 @@
 //!
 //! Whatever is not as it should be is an error: a member with another name would look like a bad answer.
 
+use std::path::{Component, Path, PathBuf};
+
 use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,18 +15,40 @@ use crate::report::Report;
 /// A line of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub struct Place {
-    /// Without directories: answers are given in different ones.
-    #[serde(deserialize_with = "file_name")]
+    /// Without steps that lead nowhere.
+    #[serde(deserialize_with = "plain_path")]
     pub file: String,
     pub line: usize,
 }
 
-fn file_name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    String::deserialize(deserializer).map(|path| without_directories(&path))
+impl Place {
+    /// Whether the file is told by a path that ends in this one: answers are given in different directories.
+    pub fn is_in(&self, file: &str) -> bool {
+        Path::new(&self.file).ends_with(file)
+    }
 }
 
-fn without_directories(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or_default().to_owned()
+fn plain_path<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|path| written(&path))
+}
+
+fn written(path: &str) -> String {
+    plain(Path::new(path)).to_string_lossy().into_owned()
+}
+
+/// Without steps up and down again, as in `build/../main.c`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// How a question ended.
@@ -108,7 +132,7 @@ pub fn covered(text: &str) -> Result<(Place, u64)> {
     let parts = || {
         let (count, place) = text.trim_start().split_once("  ")?;
         let (file, line) = place.split(" in ").next()?.rsplit_once(':')?;
-        Some((Place { file: without_directories(file), line: line.parse().ok()? }, count.parse().ok()?))
+        Some((Place { file: written(file), line: line.parse().ok()? }, count.parse().ok()?))
     };
     parts().with_context(|| format!("{text:?} is no count of a line"))
 }
@@ -162,8 +186,9 @@ struct Envelope {
 #[derive(Deserialize)]
 struct Counts {
     solver_calls: Option<u64>,
-    /// How the run ended, in the figures of `stats`.
+    /// In the figures of `stats`: how the run ended, and how long it was.
     end: Option<String>,
+    instructions: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -263,6 +288,11 @@ pub fn witness(ran: &Ran) -> Result<Option<Witness>> {
     Ok(Some(Witness { fails, status, criterion }))
 }
 
+/// Reads how long a run was from the figures that `whydunit stats` prints.
+pub fn length(ran: &Ran) -> Result<u64> {
+    Envelope::read(ran)?.counts.instructions.context("the figures of a run do not tell how long it was")
+}
+
 /// Output that is missing cannot be asked about.
 fn first_wrong(failure: &Failure) -> Result<Option<String>> {
     match failure.difference.as_ref().context("a wrong output has no difference")? {
@@ -284,20 +314,31 @@ mod tests {
 
     const SLICE: &str = r#"{"schema": "whydunit/1", "failure": {"kind": "wrong-output", "time": 7, "difference": "extra", "offset": 3},
         "findings": [{"kind": "slice", "statements": [{"place": {"file": "a/main.c", "line": 2}, "distance": 1, "last_time": 4}]}],
-        "verdict": {"outcome": "failed"}, "counts": {"end": "exited with status 5"}}"#;
+        "verdict": {"outcome": "failed"}, "counts": {"end": "exited with status 5", "instructions": 9}}"#;
 
     #[test]
     fn a_line_of_coverage_is_read_and_what_is_none_is_an_error() {
         let place = |file: &str, line| Place { file: file.to_owned(), line };
-        assert_eq!(covered("          41  /tmp/a/main.c:12 in add").unwrap(), (place("main.c", 12), 41));
+        assert_eq!(
+            covered("          41  /tmp/a/b/.././main.c:12 in add").unwrap(),
+            (place("/tmp/a/main.c", 12), 41)
+        );
         assert!(covered("whydunit: something").is_err());
+    }
+
+    #[test]
+    fn a_file_is_told_by_the_end_of_its_path() {
+        let place = |file: &str| Place { file: written(file), line: 1 };
+        assert!(place("../buggy/src/../src/a.c").is_in("src/a.c") && place("a.c").is_in("a.c"));
+        assert!(!place("buggy/src/a.c").is_in("lib/a.c") && !place("ba.c").is_in("a.c"));
+        assert_eq!(place("../../a/./b.c").file, "../../a/b.c");
     }
 
     #[test]
     fn an_answer_is_read() {
         let answer = answer::<Slice>(&ran(Some(0), SLICE)).unwrap();
         assert_eq!((answer.reply, answer.length), (Reply::Given, 7));
-        assert_eq!(answer.found.unwrap().by_distance(), [Place { file: "main.c".to_owned(), line: 2 }]);
+        assert_eq!(answer.found.unwrap().by_distance(), [Place { file: "a/main.c".to_owned(), line: 2 }]);
         let told = witness(&ran(Some(0), SLICE)).unwrap().unwrap();
         assert_eq!(
             (told.fails, told.status, told.criterion.as_deref()),

@@ -43,7 +43,7 @@ pub struct Fault {
     pub kind: Kind,
     /// The operator of a mutant, or where a real fault was mended.
     pub origin: String,
-    /// The source file, without directories, and the lines of it that name the fault.
+    /// The source file, or the end of its path, and the lines of it that name the fault.
     pub file: String,
     pub line: usize,
     pub truth: Truth,

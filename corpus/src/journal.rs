@@ -32,6 +32,8 @@ pub struct Header {
     pub corpus: String,
     /// What compiled the programs.
     pub compiler: String,
+    /// Instructions of a program that does nothing: what all runs have before and after they are about anything.
+    pub loader: u64,
 }
 
 impl Header {
@@ -181,6 +183,7 @@ mod tests {
             instrument: "0".to_owned(),
             corpus: "0".to_owned(),
             compiler: "gcc 1".to_owned(),
+            loader: 100,
         }
     }
 

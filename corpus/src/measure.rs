@@ -111,7 +111,7 @@ pub fn told(rank: Option<f64>) -> String {
 
 /// Whether a statement is one of the lines of a fault.
 pub fn names(fault: &Fault, lines: &Lines, place: &Place) -> bool {
-    place.file == fault.file && lines.contains(&place.line)
+    lines.contains(&place.line) && place.is_in(&fault.file)
 }
 
 /// The ranks of a case's faults in an order.

@@ -42,6 +42,7 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
     pub ending: Ending,
 }
 
@@ -148,21 +149,27 @@ fn limit() -> std::io::Result<()> {
 
 /// What comes of a program in a directory, with a file of it as standard input.
 pub fn outcome(command: &mut Command, place: &Path, stdin: &str) -> Result<Outcome> {
-    // Without a name: the program may look into its directory.
-    let mut output = tempfile::tempfile_in(place).context("an output cannot be written")?;
+    // Without names: the program may look into its directory.
+    let create = || tempfile::tempfile_in(place).context("an output cannot be written");
+    let handle = |file: &File| file.try_clone().context("an output cannot be written");
+    let (output, errors) = (create()?, create()?);
     command
         .current_dir(place)
         .stdin(File::open(place.join(stdin)).context("an input cannot be opened")?)
-        .stdout(output.try_clone().context("an output cannot be written")?)
-        .stderr(Stdio::null());
+        .stdout(handle(&output)?)
+        .stderr(handle(&errors)?);
     let status = started::spawn(command)?.wait().context("a program cannot be waited for")?;
     let ending = match status.code() {
         Some(code) => Ending::Exited(code),
         None => killed(status.signal().unwrap_or(0)),
     };
-    let mut stdout = Vec::new();
-    output.rewind().and_then(|()| output.read_to_end(&mut stdout)).context("an output cannot be read")?;
-    Ok(Outcome { stdout, ending })
+    Ok(Outcome { stdout: content(output)?, stderr: content(errors)?, ending })
+}
+
+fn content(mut file: File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).context("an output cannot be read")?;
+    Ok(bytes)
 }
 
 /// A program that computes, waits or prints without end is stopped by a limit.

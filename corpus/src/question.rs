@@ -237,10 +237,7 @@ impl<'a> Inquiry<'a> {
         if let Some(known) = self.executed.get() {
             return Ok(known);
         }
-        let found = match self.case.tests.get(self.case.failing) {
-            Some(tested) => self.tool.coverage(&self.case, &tested.test)?,
-            None => Coverage::default(),
-        };
+        let found = self.tool.coverage_of_failure(&self.case)?;
         Ok(self.executed.get_or_init(|| found))
     }
 }

@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 
-use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Cost, Place, Reply};
-use crate::cases::{Fails, Fault};
+use crate::cases::{Case, Fails, Fault};
 use crate::measure::{Rank, Ranks, names};
-use crate::question::{Answered, Inquiry, Question};
+use crate::question::{Answered, Question};
 use crate::report::{Line, Part};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,15 +52,15 @@ pub struct Searched {
 }
 
 impl Row {
-    pub fn new(inquiry: &Inquiry<'_>, question: Question, answered: &Answered) -> Result<Row> {
-        let case = &inquiry.case;
+    /// `executed` is how often the failing run executed each statement.
+    pub fn new(case: &Case, executed: &[(Place, u64)], question: Question, answered: &Answered) -> Row {
         let Ranks { strict, lenient, all } = Ranks::new(case, &answered.order);
         let report = answered.report.clone().unwrap_or_default();
         let is_fault =
             |place: &Place| case.faults.iter().any(|fault| names(fault, &fault.truth.lenient, place));
         let is_at_fault = |line: &Line| line.place.as_ref().is_some_and(is_fault);
         let cause = report.causes.first();
-        Ok(Row {
+        Row {
             case: case.name.clone(),
             program: case.program.clone(),
             fails: case.fails,
@@ -72,8 +71,8 @@ impl Row {
             all,
             part: answered.parts.iter().find(|(place, _)| is_fault(place)).map(|(_, part)| *part),
             told: answered.order.len(),
-            statements: case.statements.as_ref().map(|statements| statements.count()),
-            share: share(inquiry, answered)?,
+            statements: statements(case, executed),
+            share: share(case, executed, answered),
             is_certain: report.is_certain,
             is_right: cause.is_some_and(|cause| is_at_fault(&cause.condition)),
             is_cut_short: report.is_cut_short,
@@ -87,7 +86,7 @@ impl Row {
                 trials: report.search.trials(),
             }),
             cost: answered.cost,
-        })
+        }
     }
 
     /// The share of the program that is read until the fault: all of it, if the fault is missed.
@@ -102,17 +101,24 @@ impl Row {
     }
 }
 
-fn share(inquiry: &Inquiry<'_>, answered: &Answered) -> Result<Option<f64>> {
-    let executed = inquiry.executed()?;
+/// How many statements there are to read: those of the program; if they are not known, those that the failing run executed.
+fn statements(case: &Case, executed: &[(Place, u64)]) -> Option<usize> {
+    match &case.statements {
+        Some(statements) => Some(statements.count()),
+        None => Some(executed.len()).filter(|count| *count > 0),
+    }
+}
+
+fn share(case: &Case, executed: &[(Place, u64)], answered: &Answered) -> Option<f64> {
     let total: u64 = executed.iter().map(|(_, count)| count).sum();
-    let statement = |place: &Place| match &inquiry.case.statements {
+    let statement = |place: &Place| match &case.statements {
         Some(statements) => statements.of_place(place),
         None => Some(place.clone()),
     };
     let told: HashSet<Place> = answered.order.places().filter_map(statement).collect();
     let of_told: u64 =
         executed.iter().filter(|(place, _)| told.contains(place)).map(|(_, count)| count).sum();
-    Ok((total > 0).then(|| of_told as f64 / total as f64))
+    (total > 0).then(|| of_told as f64 / total as f64)
 }
 
 #[cfg(test)]
@@ -122,13 +128,11 @@ pub(crate) mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::cases::Case;
     use crate::measure::Order;
     use crate::mutate::{Kind, Lines, Source, Truth};
     use crate::question::{Technique, With};
     use crate::report::{Cause, Report, Search};
     use crate::statements::Statements;
-    use crate::tool::Tool;
 
     pub const ALONE: Question = Question { technique: Technique::Explain, with: With::Alone };
 
@@ -183,9 +187,7 @@ pub(crate) mod tests {
         let cost = Cost { milliseconds: Some(70), peak: Some(2048), solver_calls: None };
         let answered =
             Answered { order, parts, report: Some(report), reply: Reply::Given, length: 1000, cost };
-        let tool = Tool { binary: PathBuf::new(), seconds: 1, budget: 1 };
-        let inquiry = Inquiry::new(&tool, &case).expect("a case without a right status is not run");
-        Row::new(&inquiry, ALONE, &answered).expect("a case without tests is not run")
+        Row::new(&case, &[], ALONE, &answered)
     }
 
     #[test]
@@ -197,6 +199,17 @@ pub(crate) mod tests {
         assert!(row.is_right && row.path_starts_at_fault && !row.is_wrong_with_confidence());
         let search = row.search.expect("there was a search");
         assert_eq!((search.conditions, search.trials, search.instructions), (30, 25, 4000));
+    }
+
+    #[test]
+    fn of_a_program_whose_statements_are_not_known_those_count_that_were_executed() {
+        let case = Case { statements: None, ..case() };
+        let place = |line| Place { file: "main.c".to_owned(), line };
+        let executed = [(place(12), 3), (place(5), 1), (place(7), 4), (place(8), 2)];
+        let answered = Answered { order: Order::of([place(5), place(12)]), ..Answered::default() };
+        let row = Row::new(&case, &executed, ALONE, &answered);
+        assert_eq!((row.exam(), row.share), (Some(2.0 / 4.0), Some(4.0 / 10.0)));
+        assert_eq!(Row::new(&case, &[], ALONE, &answered).exam(), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{fingerprint, native, programs, real};
 
 /// Draws cases and asks about each what the file does not know yet. `place` keeps sources, executables and answers.
 pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place: &Path) -> Result<()> {
-    let journal = Journal::open(file, &header(draw, tool)?)?;
+    let journal = Journal::open(file, &header(draw, tool, place)?)?;
     let Harvest { cases, drawn } = suites::draw(draw, place)?;
     let journal = journal.of_cases(&cases)?;
     if drawn.mutants > 0 {
@@ -37,7 +37,7 @@ pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place:
     })
 }
 
-fn header(draw: &Draw, tool: &Tool) -> Result<Header> {
+fn header(draw: &Draw, tool: &Tool, place: &Path) -> Result<Header> {
     let instrument = std::env::current_exe().context("the instrument cannot be found")?;
     Ok(Header {
         suite: draw.suite,
@@ -50,6 +50,7 @@ fn header(draw: &Draw, tool: &Tool) -> Result<Header> {
         instrument: fingerprint::of_file(&instrument)?,
         corpus: fingerprint::of_directories(&[programs::directory(), real::directory()])?,
         compiler: native::compiler()?,
+        loader: tool.length_of_nothing(&place.join("nothing"))?,
     })
 }
 
@@ -58,7 +59,7 @@ fn ask(case: &Case, tool: &Tool, questions: &[Question], journal: &Journal) -> R
     let mut rows = Vec::new();
     for question in questions.iter().filter(|question| !journal.knows(&case.name, **question)) {
         if let Some(answered) = inquiry.ask(*question)? {
-            rows.push(Row::new(&inquiry, *question, &answered)?);
+            rows.push(Row::new(&inquiry.case, inquiry.executed()?, *question, &answered));
         }
     }
     Ok(rows)

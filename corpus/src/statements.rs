@@ -1,6 +1,8 @@
 //! The statements of a program: what ranks count, and shares are shares of.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use crate::answer::Place;
 use crate::mutate::Source;
@@ -25,8 +27,8 @@ impl Statements {
 
     /// Where the statement begins that a place is in; `None` of braces, heads of functions and whatever else is no statement.
     pub fn of_place(&self, place: &Place) -> Option<Place> {
-        let begin = self.begins.get(&place.line).filter(|_| place.file == SOURCE)?;
-        Some(Place { line: *begin, ..place.clone() })
+        let begin = self.begins.get(&place.line).filter(|_| place.is_in(SOURCE))?;
+        Some(Place { file: SOURCE.to_owned(), line: *begin })
     }
 
     /// How often each was executed, by how often its lines were.
@@ -41,9 +43,45 @@ impl Statements {
     }
 }
 
+/// Of a program whose statements are not known: the lines that were executed, without those that hold a brace alone. Their
+/// files are found from the directory that it ran in.
+pub fn lines_with_more_than_braces(
+    lines: impl IntoIterator<Item = (Place, u64)>,
+    directory: &Path,
+) -> Vec<(Place, u64)> {
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut counts: BTreeMap<Place, u64> = BTreeMap::new();
+    for (place, count) in lines {
+        let text = texts.entry(place.file.clone()).or_insert_with(|| lines_of(&directory.join(&place.file)));
+        let line = text.get(place.line.saturating_sub(1)).map_or("", |line| line.trim());
+        if !matches!(line, "{" | "}") {
+            *counts.entry(place).or_default() += count;
+        }
+    }
+    counts.into_iter().collect()
+}
+
+/// None of a file that cannot be read.
+fn lines_of(path: &Path) -> Vec<String> {
+    let bytes = fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_brace_alone_is_no_statement_of_any_program() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("a.c"), "int f()\n  {\n    g(); }\n}\n").unwrap();
+        let line = |file: &str, line| (Place { file: file.to_owned(), line }, 1);
+        let executed = (1..=4).map(|number| line("a.c", number)).chain([line("gone.c", 2), line("a.c", 3)]);
+        let kept = lines_with_more_than_braces(executed, place.path());
+        let told: Vec<(&str, usize, u64)> =
+            kept.iter().map(|(place, count)| (place.file.as_str(), place.line, *count)).collect();
+        assert_eq!(told, [("a.c", 1, 1), ("a.c", 3, 2), ("gone.c", 2, 1)]);
+    }
 
     const TEXT: &str = "int f(int a)\n{\n  static int c = 1;\n  int b =\n    a;\n  do {\n    b++;\n  } while (b <\n    7); if (b\n    > 1) {\n    return b\n    + 1; }\n  return 0; }\n";
 

@@ -11,6 +11,7 @@ use crate::measure::{Rank, Summary, mean, median, or_worst, told};
 use crate::mutate::Kind;
 use crate::papers;
 use crate::question::{Question, Technique};
+use crate::real::cases::REAL;
 use crate::row::Row;
 use crate::suites::{Drawn, Suite};
 
@@ -100,7 +101,10 @@ fn accuracy(rows: &[&Row]) -> String {
         for (others, alike) in contrast::on_the_same_cases(question, rows) {
             let _ = writeln!(text, "| {others} | strict | {} | | | | | |", shares(&alike));
         }
-        if asked.iter().any(|row| row.faults.len() > 1) {
+        // The files of a real bug are one fault.
+        let has_several =
+            |row: &&Row| row.faults.len() > 1 && row.faults.iter().all(|fault| fault.origin != REAL);
+        if asked.iter().any(has_several) {
             let all: Vec<_> = asked.iter().map(|row| row.all).collect();
             let _ =
                 writeln!(text, "| {name} | strict, all faults | {} | | | | | |", shares(&Summary::new(&all)));

@@ -11,7 +11,7 @@ use crate::limited::{self, Ran};
 use crate::native;
 use crate::programs::Test;
 use crate::report::Report;
-use crate::workbench;
+use crate::{statements, workbench};
 
 /// The answer of the tool, in the directory of the case.
 const ANSWER: &str = "answer.json";
@@ -102,19 +102,17 @@ impl Tool {
         let executable = native::bring(&case.directory.join(&case.executable), place.path())?;
         command.args(["coverage", "--to", HANG_AFTER, "--stdin", native::INPUT, "--"]);
         command.arg(executable).args(test.arguments());
-        let ran = limited::run(command, &place.path().join(ANSWER))?;
-        let reply = answer::reply(&ran)?;
-        let text = String::from_utf8_lossy(&ran.stdout);
-        let lines: Result<Vec<(Place, u64)>> = match reply {
-            Reply::Given => text.lines().map(answer::covered).collect(),
-            Reply::NotReproduced | Reply::NoAnswer | Reply::NotAsked => Ok(Vec::new()),
-        };
-        let lines = lines.with_context(|| format!("the coverage of {} cannot be read", case.name))?;
-        let counts = match &case.statements {
-            Some(statements) => statements.executed(lines),
-            None => lines,
-        };
-        Ok(Coverage { reply, counts, cost: Cost::of(&ran) })
+        covered(case, &limited::run(command, &place.path().join(ANSWER))?)
+    }
+
+    /// The same of the failing run.
+    pub fn coverage_of_failure(&self, case: &Case) -> Result<Coverage> {
+        let mut command = self.command("dump", self.seconds, &case.directory);
+        command.arg("coverage");
+        if case.fails == Fails::Hang {
+            command.args(["--to", HANG_AFTER]);
+        }
+        covered(case, &self.run(command, case)?)
     }
 
     /// How the case fails in the machine, where it need not do what it does natively: it has other addresses, and notices
@@ -132,6 +130,19 @@ impl Tool {
             }
             Reply::NotReproduced | Reply::NoAnswer | Reply::NotAsked => Ok(None),
         }
+    }
+
+    /// How many instructions a program takes that does nothing, compiled and run as the others are: the loader's, and those
+    /// of the C library's beginning and end.
+    pub fn length_of_nothing(&self, place: &Path) -> Result<u64> {
+        ensure!(
+            native::compile("int main(void) { return 0; }\n", place)?,
+            "gcc refuses a program that does nothing"
+        );
+        let mut command = self.command("stats", self.seconds, place);
+        command.args(["--format", "json", "--"]).arg(Path::new(".").join(native::EXECUTABLE));
+        answer::length(&limited::run(command, &place.join(ANSWER))?)
+            .context("whydunit does not tell how long a program is that does nothing")
     }
 
     fn command(&self, what: &str, seconds: u64, directory: &Path) -> Command {
@@ -152,4 +163,20 @@ impl Tool {
             format!("what whydunit says of {} cannot be read, so nothing is measured: does it speak another schema?", case.name)
         })
     }
+}
+
+/// Reads what `whydunit dump coverage` prints of a run of a case.
+fn covered(case: &Case, ran: &Ran) -> Result<Coverage> {
+    let reply = answer::reply(ran)?;
+    let text = String::from_utf8_lossy(&ran.stdout);
+    let lines: Result<Vec<(Place, u64)>> = match reply {
+        Reply::Given => text.lines().map(answer::covered).collect(),
+        Reply::NotReproduced | Reply::NoAnswer | Reply::NotAsked => Ok(Vec::new()),
+    };
+    let lines = lines.with_context(|| format!("the coverage of {} cannot be read", case.name))?;
+    let counts = match &case.statements {
+        Some(statements) => statements.executed(lines),
+        None => statements::lines_with_more_than_braces(lines, &case.directory),
+    };
+    Ok(Coverage { reply, counts, cost: Cost::of(ran) })
 }

@@ -158,7 +158,11 @@ impl TryFrom<Outcome> for Answer {
 
 impl From<Answer> for Outcome {
     fn from(answer: Answer) -> Outcome {
-        Outcome { stdout: answer.stdout.into_bytes(), ending: Ending::Exited(answer.status) }
+        Outcome {
+            stdout: answer.stdout.into_bytes(),
+            stderr: Vec::new(),
+            ending: Ending::Exited(answer.status),
+        }
     }
 }
 
@@ -182,11 +186,13 @@ pub fn criterion(fails: Fails, right: &[u8], wrong: &[u8]) -> Option<String> {
         Fails::Crash => Some("crash".to_owned()),
         Fails::Hang => None,
         Fails::Status => Some("exit".to_owned()),
-        Fails::Output => {
-            let first = (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index));
-            first.map(|index| format!("output:{index}"))
-        }
+        Fails::Output => first_wrong(right, wrong).map(|index| format!("output:{index}")),
     }
+}
+
+/// The first byte that is not as it should be.
+pub fn first_wrong(right: &[u8], wrong: &[u8]) -> Option<usize> {
+    (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index))
 }
 
 #[cfg(test)]

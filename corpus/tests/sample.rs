@@ -137,12 +137,24 @@ fn no_fewer_faults_are_among_the_first_five_statements_than_before() {
         let inquiry = Inquiry::new(&tool, case).unwrap();
         let answered = inquiry.ask(question).unwrap().expect("an answer");
         assert_eq!(answered.reply, Reply::Given, "{}", case.name);
-        let row = Row::new(&inquiry, question, &answered).unwrap();
+        let row = Row::new(&inquiry.case, inquiry.executed().unwrap(), question, &answered);
         assert!(row.share.is_some_and(|share| (0.0..=1.0).contains(&share)), "{:?}", row.share);
         ranks.push((case.name.as_str(), row.strict));
     }
     let near = ranks.iter().filter(|(_, rank)| rank.is_some_and(|rank| rank.expected() <= 5.0)).count();
     assert!(near >= WITHIN_FIVE, "only {near} within five: {ranks:#?}");
+}
+
+#[test]
+fn a_program_that_does_nothing_is_shorter_than_any_other() {
+    let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
+    let place = tempfile::tempdir().unwrap();
+    let nothing = tool.length_of_nothing(&place.path().join("nothing")).unwrap();
+    let (_place, harvest) = harvest("columns", 1, &draw(Suite::Mutants, 2));
+    let question = Question { technique: Technique::Explain, with: With::Alone };
+    let inquiry = Inquiry::new(&tool, &harvest.cases[0]).unwrap();
+    let length = inquiry.ask(question).unwrap().expect("an answer").length;
+    assert!(1000 < nothing && nothing < length, "{nothing} {length}");
 }
 
 /// What each technique is asked, and what is ranked.
@@ -163,7 +175,7 @@ fn every_technique_answers_and_ranks_statements_alone() {
         let answered = inquiry.ask(question).unwrap().expect("an answer");
         assert_eq!(answered.reply, Reply::Given, "{question:?}");
         assert!(!answered.order.is_empty(), "{question:?} names nothing");
-        let row = Row::new(&inquiry, question, &answered).unwrap();
+        let row = Row::new(&inquiry.case, inquiry.executed().unwrap(), question, &answered);
         assert!(
             row.exam().is_some_and(|share| 0.0 < share && share <= 1.0),
             "{question:?}: {:?}",
@@ -186,7 +198,9 @@ fn search(tool: &Tool, case: &Case, with: With) -> Option<(Reply, Searched)> {
     let question = Question { technique: Technique::Switching, with };
     let inquiry = Inquiry::new(tool, case).unwrap();
     let answered = inquiry.ask(question).unwrap()?;
-    Row::new(&inquiry, question, &answered).unwrap().search.map(|searched| (answered.reply, searched))
+    Row::new(&inquiry.case, inquiry.executed().unwrap(), question, &answered)
+        .search
+        .map(|searched| (answered.reply, searched))
 }
 
 #[test]
