@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::Witness;
 use crate::mutate::{Kind, Mutant, Truth};
 use crate::native::SOURCE;
 use crate::programs::Test;
+use crate::statements::Statements;
+use crate::workbench;
 
 /// How a case fails, as its user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +43,7 @@ pub struct Fault {
     pub kind: Kind,
     /// The operator of a mutant, or where a real fault was mended.
     pub origin: String,
-    /// The source file, without directories, and the lines of it that name the fault.
+    /// The source file, or the end of its path, and the lines of it that name the fault.
     pub file: String,
     pub line: usize,
     pub truth: Truth,
@@ -82,7 +85,7 @@ pub struct Case {
     pub environment: BTreeMap<String, String>,
     /// The file with its standard input.
     pub stdin: &'static str,
-    /// The options by which a user says what is expected; of a crash and a hang nothing needs to be said.
+    /// The options by which a user says what is expected of what failed natively; of a crash and a hang nothing needs to be said.
     pub expectations: Vec<OsString>,
     /// What a slice of the failure begins with, if that can be said.
     pub criterion: Option<String>,
@@ -91,6 +94,21 @@ pub struct Case {
     /// All tests of the program, if there are some, and which of them this run is.
     pub tests: Arc<Vec<Tested>>,
     pub failing: usize,
-    /// How many statements the program has, counted in lines, if that is known.
-    pub statements: Option<usize>,
+    /// The statements of the program, if they are known.
+    pub statements: Option<Arc<Statements>>,
+    /// The status that is right, if the file [`EXPECTED`](crate::native::EXPECTED) has the output that is.
+    pub right_status: Option<i32>,
+}
+
+impl Case {
+    /// Questions go by how it fails in the machine.
+    pub fn fail_as(&mut self, witness: &Witness, right_status: i32) {
+        self.fails = witness.fails;
+        self.criterion.clone_from(&witness.criterion);
+        let wrong_status = Some(right_status).filter(|status| witness.status != Some(*status));
+        self.expectations = match witness.fails {
+            Fails::Output | Fails::Status => workbench::expected(wrong_status),
+            Fails::Crash | Fails::Hang => Vec::new(),
+        };
+    }
 }

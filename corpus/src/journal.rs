@@ -1,7 +1,7 @@
 //! A results file: a line that says what was measured, and a line for each answer. A measurement that was interrupted goes
 //! on where it was.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,11 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::cases::Case;
+use crate::measure::Rank;
 use crate::question::Question;
 use crate::row::Row;
-use crate::suites::Suite;
+use crate::suites::{Drawn, Suite};
 
 /// What was measured, and with what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,16 +27,23 @@ pub struct Header {
     pub budget: u64,
     /// A hash of the whydunit that was asked.
     pub tool: String,
+    /// Hashes of what asked it, and of the programs, their tests and answers, and the real bugs.
+    pub instrument: String,
+    pub corpus: String,
+    /// What compiled the programs.
+    pub compiler: String,
+    /// Instructions of a program that does nothing: what all runs have before and after they are about anything.
+    pub loader: u64,
 }
 
-/// What became of the mutants that were drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drawn {
-    pub mutants: usize,
-    pub tried: usize,
-    pub cases: usize,
-    pub not_compiled: usize,
-    pub never_failing: usize,
+impl Header {
+    /// The names of the members that another one has otherwise.
+    fn differences(&self, other: &Header) -> Result<Vec<String>> {
+        let members = |header: &Header| serde_json::to_value(header).context("a header cannot be written");
+        let (own, other) = (members(self)?, members(other)?);
+        let all = own.as_object().into_iter().flatten();
+        Ok(all.filter(|(name, value)| other.get(name) != Some(value)).map(|(name, _)| name.clone()).collect())
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -82,7 +91,7 @@ pub struct Journal {
     path: PathBuf,
     file: Mutex<File>,
     /// The ranks that were known when it was opened, by the strict rule.
-    known: HashMap<(String, Question), Option<usize>>,
+    known: HashMap<(String, Question), Option<Rank>>,
 }
 
 impl Journal {
@@ -91,9 +100,13 @@ impl Journal {
         let mut known = HashMap::new();
         if path.exists() {
             let results = Results::read(path)?;
+            let before = results.header.as_ref();
+            let before = before.with_context(|| format!("{} has no header; remove it", path.display()))?;
+            let differences = header.differences(before)?.join(", ");
             ensure!(
-                results.header.as_ref() == Some(header),
-                "{} holds another measurement; name another file with --output, or remove it",
+                differences.is_empty(),
+                "{} holds another measurement, with another {differences}: its rows cannot be mixed with new ones. \
+                 Name another file with --output, or remove it to measure anew; compare tells what differs",
                 path.display()
             );
             known.extend(results.rows.iter().map(|row| ((row.case.clone(), row.question), row.strict)));
@@ -107,12 +120,22 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), file: Mutex::new(file), known })
     }
 
+    /// Without what is known of other cases than those that were drawn, which no table shall count.
+    pub fn of_cases(self, cases: &[Case]) -> Result<Journal> {
+        let drawn: HashSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        let mut results = Results::read(&self.path)?;
+        results.rows.retain(|row| drawn.contains(row.case.as_str()));
+        write_whole(&self.path, &results)?;
+        let header = results.header.context("a results file has no header")?;
+        Journal::open(&self.path, &header)
+    }
+
     pub fn knows(&self, case: &str, question: Question) -> bool {
         self.known.contains_key(&(case.to_owned(), question))
     }
 
     /// The ranks of answers to a question that were known when it was opened.
-    pub fn ranks(&self, question: Question) -> impl Iterator<Item = Option<usize>> {
+    pub fn ranks(&self, question: Question) -> impl Iterator<Item = Option<Rank>> {
         self.known.iter().filter(move |((_, known), _)| *known == question).map(|(_, rank)| *rank)
     }
 
@@ -157,6 +180,10 @@ mod tests {
             seconds: 60,
             budget: 1000,
             tool: "0".to_owned(),
+            instrument: "0".to_owned(),
+            corpus: "0".to_owned(),
+            compiler: "gcc 1".to_owned(),
+            loader: 100,
         }
     }
 
@@ -170,11 +197,11 @@ mod tests {
         fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
         let again = Journal::open(&path, &header()).unwrap();
         assert!(again.knows("small 1", ALONE) && !again.knows("small 2", ALONE));
-        assert_eq!(again.ranks(ALONE).collect::<Vec<_>>(), [Some(1)]);
+        assert_eq!(again.ranks(ALONE).collect::<Vec<_>>(), [Some(Rank::exactly(1))]);
         again.add(Row { case: "small 2".to_owned(), ..row(&[1], false) }).unwrap();
         let results = Results::read(&path).unwrap();
         let ranks: Vec<_> = results.rows.iter().map(|row| (row.case.as_str(), row.strict)).collect();
-        assert_eq!(ranks, [("small 1", Some(1)), ("small 2", None)]);
+        assert_eq!(ranks, [("small 1", Some(Rank::exactly(1))), ("small 2", None)]);
     }
 
     #[test]
@@ -182,9 +209,30 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("results.jsonl");
         Journal::open(&path, &header()).unwrap();
-        let Err(error) = Journal::open(&path, &Header { seed: 2, ..header() }) else {
-            panic!("a file of another seed was taken")
-        };
-        assert!(error.to_string().contains("holds another measurement"), "{error}");
+        let refusal = |header: &Header| Journal::open(&path, header).err().map(|error| error.to_string());
+        for (header, what) in [
+            (Header { seed: 2, ..header() }, "another seed:"),
+            (Header { corpus: "1".to_owned(), ..header() }, "another corpus:"),
+            (
+                Header { instrument: "1".to_owned(), compiler: "gcc 2".to_owned(), ..header() },
+                "another compiler, instrument:",
+            ),
+        ] {
+            let said = refusal(&header).unwrap_or_default();
+            assert!(said.contains(what) && said.contains("--output"), "{said}");
+        }
+        assert_eq!(refusal(&header()), None);
+    }
+
+    #[test]
+    fn what_is_no_longer_drawn_is_no_longer_counted() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("results.jsonl");
+        let journal = Journal::open(&path, &header()).unwrap();
+        journal.add(row(&[12], false)).unwrap();
+        journal.add(Row { case: "gone 1".to_owned(), ..row(&[12], false) }).unwrap();
+        let again = Journal::open(&path, &header()).unwrap().of_cases(&[crate::row::tests::case()]).unwrap();
+        assert!(again.knows("small 1", ALONE) && !again.knows("gone 1", ALONE));
+        assert_eq!(Results::read(&path).unwrap().rows.len(), 1);
     }
 }

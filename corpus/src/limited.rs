@@ -8,10 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 /// What a command did.
+#[derive(Default)]
 pub struct Ran {
     /// The exit status; `None` if it had to be killed.
     pub status: Option<i32>,
     pub stdout: Vec<u8>,
+    /// For messages.
+    pub stderr: Vec<u8>,
     pub time: Duration,
     /// The most memory that it had at once, in KiB.
     pub peak: u64,
@@ -27,13 +30,16 @@ pub fn command(program: &Path, seconds: u64) -> Command {
 /// Runs a command; what it prints goes to a file first, and stays there.
 pub fn run(mut command: Command, output: &Path) -> Result<Ran> {
     let start = Instant::now();
-    let file = File::create(output).with_context(|| format!("{} cannot be written", output.display()))?;
-    let child = command.stdin(Stdio::null()).stdout(file).stderr(Stdio::null()).spawn();
+    let create =
+        |path: &Path| File::create(path).with_context(|| format!("{} cannot be written", path.display()));
+    let errors = output.with_extension("errors");
+    let child = command.stdin(Stdio::null()).stdout(create(output)?).stderr(create(&errors)?).spawn();
     let child = child.context("timeout cannot be run")?;
     let (status, peak) = wait(child.id())?;
-    let stdout = fs::read(output).with_context(|| format!("{} cannot be read", output.display()))?;
+    let read = |path: &Path| fs::read(path).with_context(|| format!("{} cannot be read", path.display()));
+    let (stdout, stderr) = (read(output)?, read(&errors)?);
     let status = status.filter(|status| *status != 124 && *status != 137);
-    Ok(Ran { status, stdout, time: start.elapsed(), peak })
+    Ok(Ran { status, stdout, stderr, time: start.elapsed(), peak })
 }
 
 /// The exit status of a child, and the peak of its memory and of its own children's, in KiB.
@@ -61,8 +67,9 @@ mod tests {
             command.args(["-c", script]);
             run(command, &place.path().join("output")).unwrap()
         };
-        let ran = ask("echo yes; exit 3");
+        let ran = ask("echo yes; echo no >&2; exit 3");
         assert_eq!((ran.status, ran.stdout.as_slice()), (Some(3), b"yes\n".as_slice()));
+        assert_eq!(ran.stderr, b"no\n");
         assert!(ran.peak > 0);
         assert_eq!(ask("sleep 5").status, None);
     }

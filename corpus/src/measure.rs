@@ -1,8 +1,10 @@
 //! How soon a reader comes to the fault.
 
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Place;
 use crate::cases::{Case, Fault};
-use crate::mutate::{Lines, Truth};
-use crate::tool::Place;
+use crate::mutate::Lines;
 
 /// Statements in the order in which they are read. Those of a group are as good as each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,14 +44,13 @@ impl Order {
         self.groups.iter().flatten()
     }
 
-    /// How many statements are read until one that `is_fault`, itself included; within a group on average.
-    pub fn rank(&self, is_fault: impl Fn(&Place) -> bool) -> Option<usize> {
+    /// Where the first statement is that `is_fault`.
+    pub fn rank(&self, is_fault: impl Fn(&Place) -> bool) -> Option<Rank> {
         let mut before = 0;
         for group in &self.groups {
             let faulty = group.iter().filter(|place| is_fault(place)).count();
             if faulty > 0 {
-                // The first of k that lie anywhere among m is expected at (m + 1) / (k + 1).
-                return Some(before + (group.len() + 1).div_ceil(faulty + 1));
+                return Some(Rank { before, equals: group.len(), faulty });
             }
             before += group.len();
         }
@@ -57,53 +58,105 @@ impl Order {
     }
 }
 
+/// Where a fault is in an order: behind so many statements, and anywhere among so many that are as good as each other, of
+/// which so many are the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rank {
+    before: usize,
+    equals: usize,
+    faulty: usize,
+}
+
+impl Rank {
+    /// Of an order without equals.
+    pub fn exactly(rank: usize) -> Rank {
+        Rank { before: rank.saturating_sub(1), equals: 1, faulty: 1 }
+    }
+
+    /// How many statements are read until the fault, itself included; among equals the mean of all orders.
+    pub fn expected(self) -> f64 {
+        // The first of k that lie anywhere among m is expected at (m + 1) / (k + 1).
+        self.before as f64 + (self.equals + 1) as f64 / (self.faulty + 1) as f64
+    }
+
+    /// How likely the fault is among the first statements, if equals are read in any order.
+    pub fn within(self, most: usize) -> f64 {
+        let read = most.saturating_sub(self.before).min(self.equals);
+        let missed: f64 = (0..read)
+            .map(|number| {
+                let left = self.equals - number;
+                left.saturating_sub(self.faulty) as f64 / left as f64
+            })
+            .product();
+        1.0 - missed
+    }
+}
+
+/// A miss is worse than any rank.
+pub fn or_worst(rank: Option<Rank>) -> f64 {
+    rank.map_or(f64::INFINITY, Rank::expected)
+}
+
+fn by_expected(a: &Rank, b: &Rank) -> std::cmp::Ordering {
+    a.expected().total_cmp(&b.expected())
+}
+
+/// As it is told: without a fraction where there is none.
+pub fn told(rank: Option<f64>) -> String {
+    match rank {
+        None => "miss".to_owned(),
+        Some(rank) => format!("{rank:.1}").trim_end_matches(".0").to_owned(),
+    }
+}
+
 /// Whether a statement is one of the lines of a fault.
 pub fn names(fault: &Fault, lines: &Lines, place: &Place) -> bool {
-    place.file == fault.file && lines.contains(&place.line)
+    lines.contains(&place.line) && place.is_in(&fault.file)
 }
 
 /// The ranks of a case's faults in an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
     /// Of the fault that is come to first, by both rules.
-    pub strict: Option<usize>,
-    pub lenient: Option<usize>,
+    pub strict: Option<Rank>,
+    pub lenient: Option<Rank>,
     /// Of the one that is come to last, by the strict rule.
-    pub all: Option<usize>,
+    pub all: Option<Rank>,
 }
 
 impl Ranks {
     pub fn new(case: &Case, order: &Order) -> Ranks {
-        let rank = |fault: &Fault, rule: fn(&Truth) -> &Lines| {
-            order.rank(|place| names(fault, rule(&fault.truth), place))
-        };
-        let strict: Vec<Option<usize>> =
-            case.faults.iter().map(|fault| rank(fault, |truth| &truth.strict)).collect();
-        let lenient = case.faults.iter().filter_map(|fault| rank(fault, |truth| &truth.lenient)).min();
-        let all =
-            strict.iter().copied().collect::<Option<Vec<usize>>>().and_then(|all| all.into_iter().max());
-        Ranks { strict: strict.into_iter().flatten().min(), lenient, all }
+        let strict = |fault: &Fault, place: &Place| names(fault, &fault.truth.strict, place);
+        let lenient = |fault: &Fault, place: &Place| names(fault, &fault.truth.lenient, place);
+        let each: Option<Vec<Rank>> =
+            case.faults.iter().map(|fault| order.rank(|place| strict(fault, place))).collect();
+        Ranks {
+            strict: order.rank(|place| case.faults.iter().any(|fault| strict(fault, place))),
+            lenient: order.rank(|place| case.faults.iter().any(|fault| lenient(fault, place))),
+            all: each.and_then(|ranks| ranks.into_iter().max_by(by_expected)),
+        }
     }
 }
 
-/// Shares of ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How many of some ranks are good, where one among equals counts in part.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub cases: usize,
-    pub first: usize,
-    pub within_three: usize,
-    pub within_five: usize,
-    pub within_ten: usize,
+    pub first: f64,
+    pub within_three: f64,
+    pub within_five: f64,
+    pub within_ten: f64,
     pub missed: usize,
     /// Of all cases, where a miss is worse than any rank; `None` if that is a miss.
-    pub median: Option<usize>,
+    pub median: Option<f64>,
 }
 
 impl Summary {
-    pub fn new(ranks: &[Option<usize>]) -> Summary {
-        let within = |most: usize| ranks.iter().flatten().filter(|rank| **rank <= most).count();
-        let mut sorted: Vec<usize> = ranks.iter().map(|rank| rank.unwrap_or(usize::MAX)).collect();
-        sorted.sort_unstable();
+    pub fn new(ranks: &[Option<Rank>]) -> Summary {
+        // A sum of nothing would be a negative zero.
+        let within = |most: usize| ranks.iter().flatten().fold(0.0, |sum, rank| sum + rank.within(most));
+        let mut sorted: Vec<f64> = ranks.iter().map(|rank| or_worst(*rank)).collect();
+        sorted.sort_by(f64::total_cmp);
         let middle = sorted.len().saturating_sub(1) / 2;
         Summary {
             cases: ranks.len(),
@@ -112,7 +165,7 @@ impl Summary {
             within_five: within(5),
             within_ten: within(10),
             missed: ranks.iter().filter(|rank| rank.is_none()).count(),
-            median: sorted.get(middle).copied().filter(|rank| *rank != usize::MAX),
+            median: sorted.get(middle).copied().filter(|rank| rank.is_finite()),
         }
     }
 }
@@ -146,33 +199,49 @@ mod tests {
     fn a_statement_counts_where_it_is_read_first() {
         let order = Order::of([3, 5, 3, 7].map(place));
         assert_eq!(order.len(), 3);
-        assert_eq!(order.rank(|place| place.line == 7), Some(3));
-        assert_eq!(order.rank(|place| place.line >= 5), Some(2));
+        assert_eq!(order.rank(|place| place.line == 7), Some(Rank::exactly(3)));
+        assert_eq!(order.rank(|place| place.line >= 5), Some(Rank::exactly(2)));
         assert_eq!(order.rank(|place| place.line == 9), None);
+    }
+
+    fn expected(order: &Order, is_fault: impl Fn(usize) -> bool) -> Option<f64> {
+        order.rank(|place| is_fault(place.line)).map(Rank::expected)
     }
 
     #[test]
     fn among_equals_the_rank_is_the_expected_one() {
         let scores = [(1, 0.9), (2, 0.5), (3, 0.5), (4, 0.5), (5, 0.1)];
         let order = Order::by_score(scores.map(|(line, score)| (place(line), score)));
-        assert_eq!(order.rank(|place| place.line == 3), Some(3));
-        assert_eq!(order.rank(|place| place.line == 3 || place.line == 4), Some(3));
-        assert_eq!(order.rank(|place| (2..=4).contains(&place.line)), Some(2));
-        assert_eq!(order.rank(|place| place.line == 5), Some(5));
+        assert_eq!(expected(&order, |line| line == 3), Some(3.0));
+        assert_eq!(expected(&order, |line| line == 3 || line == 4), Some(1.0 + 4.0 / 3.0));
+        assert_eq!(expected(&order, |line| (2..=4).contains(&line)), Some(2.0));
+        assert_eq!(expected(&order, |line| line == 5), Some(5.0));
+    }
+
+    #[test]
+    fn among_equals_a_hit_counts_in_part() {
+        let tied = Rank { before: 0, equals: 2, faulty: 1 };
+        assert_eq!((tied.within(1), tied.within(2), tied.expected()), (0.5, 1.0, 1.5));
+        let later = Rank { before: 3, equals: 4, faulty: 2 };
+        let shares = [3, 4, 5, 6, 10].map(|most| later.within(most));
+        assert_eq!(shares, [0.0, 0.5, 1.0 - 2.0 / 4.0 * (1.0 / 3.0), 1.0, 1.0]);
+        let summary = Summary::new(&[Some(tied), Some(later), None]);
+        assert_eq!((summary.first, summary.within_three, summary.missed), (0.5, 1.0, 1));
+        assert_eq!(summary.median, Some(3.0 + 5.0 / 3.0));
     }
 
     #[test]
     fn a_random_order_finds_one_of_many_as_late_as_theory_says() {
         let (statements, rounds) = (99_usize, 4000);
-        let total: usize = (0..rounds)
+        let total: f64 = (0..rounds)
             .map(|seed| {
                 let mut places: Vec<Place> = (1..=statements).map(place).collect();
                 Random::new(seed, "order").shuffle(&mut places);
-                Order::of(places).rank(|place| place.line == 42).unwrap_or(0)
+                expected(&Order::of(places), |line| line == 42).unwrap_or(0.0)
             })
             .sum();
         // The mean is (n + 1) / 2, its standard error n / sqrt(12 · rounds).
-        let (mean, error) = (total as f64 / rounds as f64, 99.0 / (12.0 * rounds as f64).sqrt());
+        let (mean, error) = (total / rounds as f64, 99.0 / (12.0 * rounds as f64).sqrt());
         assert!((mean - 50.0).abs() < 4.0 * error, "{mean}");
     }
 
@@ -180,7 +249,7 @@ mod tests {
     fn a_line_of_another_file_is_no_fault() {
         let other = Place { file: "other.c".to_owned(), line: 3 };
         let fault = |place: &Place| place.file == SOURCE && place.line == 3;
-        assert_eq!(Order::of([other, place(3)]).rank(fault), Some(2));
+        assert_eq!(Order::of([other, place(3)]).rank(fault), Some(Rank::exactly(2)));
     }
 
     #[test]
@@ -192,11 +261,12 @@ mod tests {
 
     #[test]
     fn a_miss_is_worse_than_any_rank() {
-        let summary = Summary::new(&[Some(1), None, Some(4), Some(11), None]);
-        assert_eq!(summary.median, Some(11));
+        let ranks = [Some(1), None, Some(4), Some(11), None].map(|rank| rank.map(Rank::exactly));
+        let summary = Summary::new(&ranks);
+        assert_eq!(summary.median, Some(11.0));
         let counts =
             (summary.first, summary.within_three, summary.within_five, summary.within_ten, summary.missed);
-        assert_eq!(counts, (1, 1, 2, 2, 2));
-        assert_eq!(Summary::new(&[Some(1), None, None]).median, None);
+        assert_eq!(counts, (1.0, 1.0, 2.0, 2.0, 2));
+        assert_eq!(Summary::new(&[Some(Rank::exactly(1)), None, None]).median, None);
     }
 }

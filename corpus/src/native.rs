@@ -2,14 +2,15 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::programs::Test;
+use crate::started;
 
 /// What files are called in the directory of a case: nothing tells what is wrong.
 pub const SOURCE: &str = "main.c";
@@ -17,10 +18,16 @@ pub const EXECUTABLE: &str = "main";
 pub const INPUT: &str = "input";
 pub const EXPECTED: &str = "expected";
 
-/// A run that takes longer hangs; the longest that ends takes a hundredth of it.
-const SECONDS: &str = "2";
-/// A mutant may write or allocate without end: 512-byte blocks, and KiB.
-const LIMITS: &str = "ulimit -c 0 -f 2048; ulimit -v 1000000; exec \"$@\"";
+/// The environment is part of a run: this one is the same everywhere, natively and in the machine.
+pub const ENVIRONMENT: [(&str, &str); 1] = [("PATH", "/usr/bin:/bin")];
+
+/// A run that computes for longer hangs; the longest that ends takes a hundredth of it. What others do meanwhile does not count.
+const SECONDS: libc::rlim_t = 2;
+/// So does one that waits so long.
+const PATIENCE: libc::c_uint = 30;
+/// A mutant may write or allocate without end: bytes.
+const MOST_WRITTEN: libc::rlim_t = 1 << 20;
+const MOST_ALLOCATED: libc::rlim_t = 1_000_000 << 10;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +42,7 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
     pub ending: Ending,
 }
 
@@ -43,16 +51,44 @@ pub fn compile(text: &str, directory: &Path) -> Result<bool> {
     fs::create_dir_all(directory)
         .and_then(|()| fs::write(directory.join(SOURCE), text))
         .with_context(|| format!("{} cannot be written", directory.display()))?;
-    let errors = ["int-conversion", "incompatible-pointer-types", "format", "implicit-function-declaration"];
     let status = Command::new("gcc")
         .args(["-g", "-O0"])
-        .args(errors.map(|error| format!("-Werror={error}")))
+        .args(errors())
         .args(["-o", EXECUTABLE, SOURCE, "-lm"])
         .current_dir(directory)
         .stderr(Stdio::null())
         .status()
         .context("gcc cannot be run")?;
     Ok(status.success())
+}
+
+/// What compiles, in the words that it has for itself.
+pub fn compiler() -> Result<String> {
+    let output = Command::new("gcc").arg("--version").output().context("gcc cannot be run")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+impl Outcome {
+    /// `None` of a run that did not end by itself.
+    pub fn status(&self) -> Option<i32> {
+        match self.ending {
+            Ending::Exited(status) => Some(status),
+            Ending::Killed(_) | Ending::Hung => None,
+        }
+    }
+}
+
+/// The options by which the compiler refuses what only a careless user would run.
+pub fn errors() -> impl Iterator<Item = String> {
+    let errors = [
+        "int-conversion",
+        "incompatible-pointer-types",
+        "format",
+        "implicit-function-declaration",
+        "overflow",
+    ];
+    errors.into_iter().map(|error| format!("-Werror={error}"))
 }
 
 /// Puts what a test needs into a directory.
@@ -68,43 +104,80 @@ pub fn lay_out(test: &Test, directory: &Path) -> Result<()> {
 pub fn run(directory: &Path, test: &Test) -> Result<Outcome> {
     let place = tempfile::tempdir_in(directory).context("no directory can be made for a run")?;
     lay_out(test, place.path())?;
-    let mut command = limited(&directory.join(EXECUTABLE));
+    let program = bring(&directory.join(EXECUTABLE), place.path())?;
+    let mut command = limited(&program);
     outcome(command.args(test.arguments()), place.path(), INPUT)
 }
 
-/// A program, to be run within limits. Its arguments are to be added.
+/// Puts an executable into a directory. It is started by a name that is the same for all: the name lies in the memory of the
+/// run, and a longer one moves everything else.
+pub fn bring(executable: &Path, place: &Path) -> Result<PathBuf> {
+    fs::hard_link(executable, place.join(EXECUTABLE))
+        .with_context(|| format!("{} cannot be brought to a run", executable.display()))?;
+    Ok(Path::new(".").join(EXECUTABLE))
+}
+
+/// A program, to be run within limits and in an environment that is always the same. Its arguments are to be added.
 pub fn limited(program: &Path) -> Command {
-    let mut command = Command::new("sh");
-    command.args(["-c", LIMITS, "sh", "timeout", "-k", "1", SECONDS]).arg(program);
+    let mut command = Command::new(program);
+    command.env_clear().envs(ENVIRONMENT);
+    // SAFETY: `limit` allocates nothing and takes no lock; it only makes system calls.
+    unsafe { command.pre_exec(limit) };
     command
+}
+
+/// Limits the process that calls it, and what it executes.
+fn limit() -> std::io::Result<()> {
+    let limits = [
+        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_CPU, SECONDS),
+        (libc::RLIMIT_FSIZE, MOST_WRITTEN),
+        (libc::RLIMIT_AS, MOST_ALLOCATED),
+    ];
+    for (resource, most) in limits {
+        // The processor's hard limit kills with another signal than the soft one, so it has to come later.
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most + 1 };
+        // SAFETY: the limit lives until the call returns.
+        if unsafe { libc::setrlimit(resource, &limit) } < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    // SAFETY: the call only has the kernel send this process a signal.
+    unsafe { libc::alarm(PATIENCE) };
+    Ok(())
 }
 
 /// What comes of a program in a directory, with a file of it as standard input.
 pub fn outcome(command: &mut Command, place: &Path, stdin: &str) -> Result<Outcome> {
-    // Without a name: the program may look into its directory.
-    let mut output = tempfile::tempfile_in(place).context("an output cannot be written")?;
-    let status = command
+    // Without names: the program may look into its directory.
+    let create = || tempfile::tempfile_in(place).context("an output cannot be written");
+    let handle = |file: &File| file.try_clone().context("an output cannot be written");
+    let (output, errors) = (create()?, create()?);
+    command
         .current_dir(place)
         .stdin(File::open(place.join(stdin)).context("an input cannot be opened")?)
-        .stdout(output.try_clone().context("an output cannot be written")?)
-        .stderr(Stdio::null())
-        .status()
-        .context("sh cannot be run")?;
-    let ending = match (status.code(), status.signal()) {
-        (Some(124), _) => Ending::Hung,
-        (Some(code), _) if code > 128 => killed(code - 128),
-        (Some(code), _) => Ending::Exited(code),
-        (None, signal) => killed(signal.unwrap_or(0)),
+        .stdout(handle(&output)?)
+        .stderr(handle(&errors)?);
+    let status = started::spawn(command)?.wait().context("a program cannot be waited for")?;
+    let ending = match status.code() {
+        Some(code) => Ending::Exited(code),
+        None => killed(status.signal().unwrap_or(0)),
     };
-    let mut stdout = Vec::new();
-    output.rewind().and_then(|()| output.read_to_end(&mut stdout)).context("an output cannot be read")?;
-    Ok(Outcome { stdout, ending })
+    Ok(Outcome { stdout: content(output)?, stderr: content(errors)?, ending })
 }
 
-/// A program that prints without end is stopped by the limit on its output.
+fn content(mut file: File) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).context("an output cannot be read")?;
+    Ok(bytes)
+}
+
+/// A program that computes, waits or prints without end is stopped by a limit.
 fn killed(signal: i32) -> Ending {
-    const SIGXFSZ: i32 = 25;
-    if signal == SIGXFSZ { Ending::Hung } else { Ending::Killed(signal) }
+    match signal {
+        libc::SIGXCPU | libc::SIGALRM | libc::SIGXFSZ => Ending::Hung,
+        signal => Ending::Killed(signal),
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +194,9 @@ mod tests {
     #[test]
     fn each_way_to_end_is_told_apart() {
         assert_eq!(ending("return 3;"), Ending::Exited(3));
+        assert_eq!(ending("return 255;"), Ending::Exited(255));
+        assert_eq!(ending("return 124;"), Ending::Exited(124));
+        assert_eq!(ending("return 139;"), Ending::Exited(139));
         assert_eq!(ending("return *(volatile int *)0;"), Ending::Killed(11));
         assert_eq!(ending("for (;;) ;"), Ending::Hung);
         assert_eq!(ending("for (;;) puts(\"again\");"), Ending::Hung);
@@ -137,6 +213,38 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(run(place.path(), &test).unwrap().stdout, b"a");
         }
+    }
+
+    /// What is unset holds what was there before: addresses, names and whatever the loader has left.
+    #[test]
+    fn a_run_that_reads_what_is_unset_is_the_same_each_time_and_wherever_it_is() {
+        let text = "#include <stdio.h>\n#include <stdlib.h>\n\
+            static void show(void) { unsigned long left[64]; for (int i = 0; i < 64; i++) printf(\"%lx \", left[i]); }\n\
+            int main(int argc, char **argv) {\n\
+              char *unset = malloc(64); show();\n\
+              printf(\"%p %p %p %s %s %d\", (void *)&argc, (void *)unset, (void *)main, argv[0], getenv(\"HOME\"), unset[9]);\n\
+              return 0; }\n";
+        let printed = |name: &str| {
+            let place = tempfile::tempdir().unwrap();
+            let directory = place.path().join(name);
+            assert!(compile(text, &directory).unwrap());
+            String::from_utf8(run(&directory, &Test::default()).unwrap().stdout).unwrap()
+        };
+        let first = printed("a");
+        assert!(first.ends_with("./main (null) 0"), "{first}");
+        for name in ["a", "a directory with a longer name"] {
+            assert_eq!(printed(name), first);
+        }
+    }
+
+    #[test]
+    fn a_number_that_does_not_fit_its_type_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let table = |number: &str| {
+            format!("#include <stdint.h>\nuint32_t t[] = {{{number}}}; int main(void) {{ return t[0]; }}")
+        };
+        assert!(compile(&table("0xffffffff"), place.path()).unwrap());
+        assert!(!compile(&table("42949672950"), place.path()).unwrap());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::mutate::Mutant;
+use crate::sieve::Sieve;
 use crate::suites::Harvest;
 use crate::workbench::{Judged, Verdict, Workbench};
 
@@ -35,28 +36,33 @@ impl Single {
 /// Looks for as many pairs among the mutants that were drawn, the nearest to each other in one function first: they meet more often.
 pub fn harvest(
     workbench: &Workbench<'_>,
+    sieve: &Sieve<'_>,
     drawn: Vec<Mutant>,
     count: usize,
     place: &Path,
     harvest: &mut Harvest,
 ) -> Result<()> {
     let wanted = (count * SINGLES).max(FEWEST_SINGLES);
-    let singles = singles(workbench, drawn, wanted, &place.join("single"), harvest)?;
+    let singles = singles(workbench, sieve, drawn, wanted, &place.join("single"), harvest)?;
     for (first, second) in combinations(&singles, workbench).into_iter().take(count * COMBINATIONS) {
         if harvest.cases.len() == count {
             break;
         }
         let directory = place.join(format!("{:03}", harvest.cases.len()));
         let mutants = [&first.mutant, &second.mutant];
-        harvest.tried += 1;
+        harvest.drawn.tried += 1;
         if !workbench.compile(&mutants, &directory)? {
-            harvest.not_compiled += 1;
+            harvest.drawn.not_compiled += 1;
             continue;
         }
         let verdicts = workbench.judge(&directory, |test| first.passes(test) && second.passes(test))?;
         match verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(Judged::fails)) {
-            None => harvest.never_failing += 1,
-            Some(failing) => harvest.cases.push(workbench.case(&mutants, verdicts, failing, &directory)?),
+            None => harvest.drawn.never_failing += 1,
+            Some(failing) => {
+                // What is asked about the case may use all tests.
+                let verdicts = workbench.judge(&directory, |_| true)?;
+                harvest.add(workbench.case(&mutants, verdicts, failing, &directory)?);
+            }
         }
     }
     Ok(())
@@ -64,6 +70,7 @@ pub fn harvest(
 
 fn singles(
     workbench: &Workbench<'_>,
+    sieve: &Sieve<'_>,
     drawn: Vec<Mutant>,
     count: usize,
     directory: &Path,
@@ -74,11 +81,9 @@ fn singles(
         if singles.len() == count {
             break;
         }
-        if mutant.is_valid(&workbench.program.source) && workbench.compile(&[&mutant], directory)? {
+        if harvest.takes(sieve, &mutant)? && workbench.compile(&[&mutant], directory)? {
             let verdicts = workbench.judge(directory, |_| true)?;
             singles.extend(Some(Single { mutant, verdicts }).filter(Single::is_noticed_by_some));
-        } else {
-            harvest.not_compiled += 1;
         }
     }
     Ok(singles)

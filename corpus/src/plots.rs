@@ -1,13 +1,17 @@
 //! Plots of a measurement, as SVG.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::journal::Results;
-use crate::question::{Question, Technique};
+use crate::measure::Rank;
+use crate::question::{Question, Technique, With};
 use crate::row::{Row, Searched};
 use crate::table::questions;
 
@@ -16,8 +20,11 @@ const FONT: &str = "sans-serif";
 const MARGIN: u32 = 20;
 /// Ranks beyond are as bad as a miss to somebody who reads.
 const MOST_READ: usize = 100;
-/// Colours that are told apart by most eyes.
-const COLOURS: [RGBColor; 7] = [
+/// Where the names of the lines stand, beside the plot: in it they would hide some.
+const LEGEND_WIDTH: u32 = 190;
+const LEGEND_LINE: i32 = 24;
+/// Colours that are told apart by most eyes: one for each technique.
+const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -25,6 +32,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(90, 90, 90),
+    RGBColor(0, 0, 0),
 ];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -43,9 +51,14 @@ pub fn draw(results: &Results, directory: &Path) -> Result<Vec<PathBuf>> {
         .collect();
     if !explained.is_empty() {
         let (cost, trials) = (directory.join("cost.svg"), directory.join("trials.svg"));
-        let axes = ("instructions of the failing run", "instructions of all trials");
+        let loader = results.header.as_ref().map_or(0, |header| header.loader);
+        let axes = (
+            "instructions of the failing run, without those of an empty program",
+            "instructions of all trials",
+        );
         with_area(&cost, |area| {
-            scatter(&explained, axes, |row, search| (row.length, search.instructions), area)
+            let own = |row: &Row| row.length.saturating_sub(loader);
+            scatter(&explained, axes, |row, search| (own(row), search.instructions), area)
         })?;
         let axes = ("decisions of the failing run", "trials");
         with_area(&trials, |area| {
@@ -72,9 +85,54 @@ fn name(question: Question) -> String {
     format!("{} ({})", question.technique.name(), question.with.name())
 }
 
+/// The colour tells the technique.
+fn colour(technique: Technique) -> RGBColor {
+    match technique {
+        Technique::Explain => COLOURS[0],
+        Technique::Switching => COLOURS[1],
+        Technique::FullSlice => COLOURS[2],
+        Technique::RelevantSlice => COLOURS[3],
+        Technique::Random => COLOURS[6],
+        Technique::Ochiai => COLOURS[4],
+        Technique::Tarantula => COLOURS[5],
+        Technique::Dstar => COLOURS[7],
+    }
+}
+
+/// The line tells the help: the lengths of its dashes and gaps.
+fn dashes(with: With) -> (u32, u32) {
+    match with {
+        // Longer than the picture.
+        With::Alone => (4000, 1),
+        With::Passing => (9, 4),
+        With::Reference => (2, 4),
+    }
+}
+
+/// The plot's part of a picture, and that for the names of lines.
+fn beside_legend<'a>(area: &Area<'a>) -> (Area<'a>, Area<'a>) {
+    area.split_horizontally(SIZE.0 - LEGEND_WIDTH)
+}
+
+/// The name of each question, with a sample of how it is drawn.
+fn draw_legend(
+    asked: &BTreeSet<Question>,
+    area: &Area<'_>,
+    sample: impl Fn(Question, (i32, i32)) -> Result<()>,
+) -> Result<()> {
+    for (question, number) in asked.iter().zip(0..) {
+        let middle = i32::try_from(MARGIN).unwrap_or(0) + LEGEND_LINE / 2 + number * LEGEND_LINE;
+        sample(*question, (0, middle))?;
+        let style = TextStyle::from((FONT, 14).into_font()).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw_text(&name(*question), &style, (32, middle)).map_err(failed)?;
+    }
+    Ok(())
+}
+
 /// What share of the faults is among the first statements that are read.
 fn draw_ranks(rows: &[&Row], area: &Area<'_>) -> Result<()> {
-    let mut chart = ChartBuilder::on(area)
+    let (plot, legend) = beside_legend(area);
+    let mut chart = ChartBuilder::on(&plot)
         .margin(MARGIN)
         .x_label_area_size(45)
         .y_label_area_size(60)
@@ -90,34 +148,31 @@ fn draw_ranks(rows: &[&Row], area: &Area<'_>) -> Result<()> {
         .light_line_style(WHITE)
         .draw()
         .map_err(failed)?;
-    let styles = COLOURS.iter().cycle().enumerate();
-    for (question, (number, colour)) in questions(rows).into_iter().zip(styles) {
-        // More lines than colours: the further ones are thin.
-        let width = if number < COLOURS.len() { 3 } else { 1 };
-        let ranks: Vec<Option<usize>> =
-            rows.iter().filter(|row| row.question == question).map(|row| row.strict).collect();
-        let style = colour.stroke_width(width);
-        chart
-            .draw_series(LineSeries::new(steps(&ranks), style))
-            .map_err(failed)?
-            .label(name(question))
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+    let asked = questions(rows);
+    for question in &asked {
+        let ranks: Vec<Option<Rank>> =
+            rows.iter().filter(|row| row.question == *question).map(|row| row.strict).collect();
+        let (dash, gap) = dashes(question.with);
+        let style = colour(question.technique).stroke_width(2);
+        chart.draw_series(DashedLineSeries::new(steps(&ranks), dash, gap, style)).map_err(failed)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font((FONT, 14))
-        .draw()
-        .map_err(failed)
+    draw_legend(&asked, &legend, |question, (x, y)| {
+        let (dash, gap) = dashes(question.with);
+        let line = DashedPathElement::new(
+            [(x, y), (x + 26, y)],
+            dash,
+            gap,
+            colour(question.technique).stroke_width(2),
+        );
+        legend.draw(&line).map_err(failed)
+    })
 }
 
 /// The share within each rank, as stairs.
-fn steps(ranks: &[Option<usize>]) -> Vec<(f64, f64)> {
+fn steps(ranks: &[Option<Rank>]) -> Vec<(f64, f64)> {
     let share = |most: usize| {
-        let within = ranks.iter().flatten().filter(|rank| **rank <= most).count();
-        within as f64 * 100.0 / ranks.len().max(1) as f64
+        let within: f64 = ranks.iter().flatten().map(|rank| rank.within(most)).sum();
+        within * 100.0 / ranks.len().max(1) as f64
     };
     (1..=MOST_READ)
         .flat_map(|rank| [(rank as f64, share(rank)), ((rank + 1).min(MOST_READ) as f64, share(rank))])
@@ -143,7 +198,8 @@ fn scatter(
         let most = points.iter().map(of).fold(1.0, f64::max);
         least / 1.5..most * 1.5
     };
-    let mut chart = ChartBuilder::on(area)
+    let (plot, legend) = beside_legend(area);
+    let mut chart = ChartBuilder::on(&plot)
         .margin(MARGIN)
         .x_label_area_size(45)
         .y_label_area_size(80)
@@ -159,23 +215,15 @@ fn scatter(
         .light_line_style(WHITE)
         .draw()
         .map_err(failed)?;
-    for (question, colour) in questions(rows).into_iter().zip(COLOURS.iter().cycle()) {
-        let own = points.iter().filter(|point| point.0 == question);
-        let dots = own.map(|(_, x, y)| Circle::new((*x, *y), 3, colour.mix(0.6).filled()));
-        chart
-            .draw_series(dots)
-            .map_err(failed)?
-            .label(name(question))
-            .legend(move |(x, y)| Circle::new((x + 9, y), 4, colour.filled()));
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.85))
-        .border_style(BLACK.mix(0.3))
-        .label_font((FONT, 14))
-        .draw()
-        .map_err(failed)
+    let asked = questions(rows);
+    let hues: BTreeMap<Question, RGBColor> = asked.iter().copied().zip(COLOURS).collect();
+    let hue = |question: Question| hues.get(&question).copied().unwrap_or(BLACK);
+    let dots =
+        points.iter().map(|(question, x, y)| Circle::new((*x, *y), 3, hue(*question).mix(0.6).filled()));
+    chart.draw_series(dots).map_err(failed)?;
+    draw_legend(&asked, &legend, |question, (x, y)| {
+        legend.draw(&Circle::new((x + 16, y), 4, hue(question).filled())).map_err(failed)
+    })
 }
 
 /// A number in few letters: 20 k, 1.5 M.
@@ -196,7 +244,7 @@ mod tests {
 
     #[test]
     fn stairs_rise_at_the_ranks_and_misses_keep_them_below_the_top() {
-        let steps = steps(&[Some(1), Some(3), None, Some(3)]);
+        let steps = steps(&[Some(1), Some(3), None, Some(3)].map(|rank| rank.map(Rank::exactly)));
         let at = |rank: f64| steps.iter().filter(|(x, _)| *x == rank).map(|(_, y)| *y).fold(0.0, f64::max);
         assert_eq!((at(1.0), at(2.0), at(3.0), at(100.0)), (25.0, 25.0, 75.0, 75.0));
     }

@@ -51,7 +51,8 @@ struct Tests {
 
 const ANSWERS: &str = "answers.jsonl";
 
-fn directory() -> PathBuf {
+/// Where they are described.
+pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 

@@ -8,13 +8,14 @@ use anyhow::Result;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{Answer, Cost, Coverage, Place, Reply};
 use crate::cases::{Case, Tested};
 use crate::measure::Order;
 use crate::programs::Test;
 use crate::random::Random;
 use crate::report::{Part, Report};
 use crate::spectrum::{Formula, Spectrum};
-use crate::tool::{Answer, Cost, Coverage, Help, Place, Tool};
+use crate::tool::{Help, Tool};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -56,7 +57,7 @@ pub struct Answered {
     /// The part of the report that each statement stands in.
     pub parts: Vec<(Place, Part)>,
     pub report: Option<Report>,
-    pub status: Option<i32>,
+    pub reply: Reply,
     pub length: u64,
     pub cost: Cost,
 }
@@ -76,6 +77,18 @@ impl Technique {
     }
 }
 
+impl Technique {
+    /// Does it need the run to fail in the machine? The others take the verdicts of native runs.
+    fn runs_the_failure(self) -> bool {
+        match self {
+            Technique::Explain | Technique::Switching | Technique::FullSlice | Technique::RelevantSlice => {
+                true
+            }
+            Technique::Random | Technique::Ochiai | Technique::Tarantula | Technique::Dstar => false,
+        }
+    }
+}
+
 impl With {
     pub fn name(self) -> &'static str {
         match self {
@@ -87,6 +100,11 @@ impl With {
 }
 
 impl Question {
+    /// Is it answered from the report of `explain`?
+    pub fn explains(self) -> bool {
+        matches!(self.technique, Technique::Explain | Technique::Switching)
+    }
+
     /// The questions that make sense: slices and random orders know one run alone, spectra need tests that pass.
     pub fn all(techniques: &[Technique], with: &[With]) -> Vec<Question> {
         let mut questions = Vec::new();
@@ -106,35 +124,52 @@ impl Question {
 /// A case that is asked about; what several questions need is found once.
 pub struct Inquiry<'a> {
     tool: &'a Tool,
-    case: &'a Case,
+    /// As it fails in the machine.
+    pub case: Case,
+    is_reproduced: bool,
     spectrum: OnceCell<Spectrum>,
     executed: OnceCell<Coverage>,
     explained: RefCell<BTreeMap<With, Rc<Answer<Report>>>>,
 }
 
 impl<'a> Inquiry<'a> {
-    pub fn new(tool: &'a Tool, case: &'a Case) -> Inquiry<'a> {
-        Inquiry {
+    /// What is asked goes by what the machine shows, which a user would see there; natively it may be another failure of
+    /// the same mistake.
+    pub fn new(tool: &'a Tool, case: &Case) -> Result<Inquiry<'a>> {
+        let mut inquiry = Inquiry {
             tool,
-            case,
+            case: case.clone(),
+            is_reproduced: true,
             spectrum: OnceCell::new(),
             executed: OnceCell::new(),
             explained: RefCell::default(),
+        };
+        if let Some(right_status) = case.right_status {
+            match tool.witness(case, right_status)? {
+                Some(witness) => inquiry.case.fail_as(&witness, right_status),
+                None => inquiry.is_reproduced = false,
+            }
         }
+        Ok(inquiry)
     }
 
     /// The answer; `None` if the case lacks what the question wants to give.
     pub fn ask(&self, question: Question) -> Result<Option<Answered>> {
+        if !self.is_reproduced && question.technique.runs_the_failure() {
+            let has_help = question.with != With::Passing || self.passing().is_some();
+            let answered = Answered { reply: Reply::NotReproduced, ..Answered::default() };
+            return Ok(has_help.then_some(answered));
+        }
         let answered = match question.technique {
             Technique::Explain => return self.explain(question.with, Report::reading_order),
             Technique::Switching => return self.explain(question.with, Report::switching_order),
-            Technique::FullSlice => sliced(self.tool.slice(self.case, "full")?),
-            Technique::RelevantSlice => sliced(self.tool.slice(self.case, "relevant")?),
+            Technique::FullSlice => sliced(self.tool.slice(&self.case, "full")?),
+            Technique::RelevantSlice => sliced(self.tool.slice(&self.case, "relevant")?),
             Technique::Random => {
-                let mut places: Vec<Place> =
-                    self.executed()?.iter().map(|(place, _)| place.clone()).collect();
+                let Coverage { reply, counts, cost } = self.coverage()?;
+                let mut places: Vec<Place> = counts.iter().map(|(place, _)| place.clone()).collect();
                 Random::new(0, &self.case.name).shuffle(&mut places);
-                Answered { order: Order::of(places), cost: self.coverage()?.cost, ..Answered::default() }
+                Answered { order: Order::of(places), reply: *reply, cost: *cost, ..Answered::default() }
             }
             Technique::Ochiai => self.suspect(Formula::Ochiai)?,
             Technique::Tarantula => self.suspect(Formula::Tarantula)?,
@@ -148,9 +183,9 @@ impl<'a> Inquiry<'a> {
         let Some(answer) = self.explanation(with)? else { return Ok(None) };
         let parts = answer.found.as_ref().map(read).unwrap_or_default();
         let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
-        let Answer { status, found, length, cost } = answer.as_ref();
-        let (status, report, length, cost) = (*status, found.clone(), *length, *cost);
-        Ok(Some(Answered { order, parts, report, status, length, cost }))
+        let Answer { reply, found, length, cost } = answer.as_ref();
+        let (reply, report, length, cost) = (*reply, found.clone(), *length, *cost);
+        Ok(Some(Answered { order, parts, report, reply, length, cost }))
     }
 
     fn explanation(&self, with: With) -> Result<Option<Rc<Answer<Report>>>> {
@@ -163,7 +198,7 @@ impl<'a> Inquiry<'a> {
             With::Reference => self.case.reference.as_deref().map(Help::Reference),
         };
         let Some(help) = help else { return Ok(None) };
-        let answer = Rc::new(self.tool.explain(self.case, help)?);
+        let answer = Rc::new(self.tool.explain(&self.case, help)?);
         self.explained.borrow_mut().insert(with, Rc::clone(&answer));
         Ok(Some(answer))
     }
@@ -185,11 +220,12 @@ impl<'a> Inquiry<'a> {
         let spectrum = match self.spectrum.get() {
             Some(known) => known,
             None => {
-                let found = Spectrum::of(self.tool, self.case)?;
+                let found = Spectrum::of(self.tool, &self.case)?;
                 self.spectrum.get_or_init(|| found)
             }
         };
-        Ok(Answered { order: spectrum.order(formula), cost: spectrum.cost, ..Answered::default() })
+        let (reply, cost) = (spectrum.reply, spectrum.cost);
+        Ok(Answered { order: spectrum.order(formula), reply, cost, ..Answered::default() })
     }
 
     /// How often the failing run executed each statement.
@@ -201,17 +237,14 @@ impl<'a> Inquiry<'a> {
         if let Some(known) = self.executed.get() {
             return Ok(known);
         }
-        let found = match self.case.tests.get(self.case.failing) {
-            Some(tested) => self.tool.coverage(self.case, &tested.test)?,
-            None => Coverage::default(),
-        };
+        let found = self.tool.coverage_of_failure(&self.case)?;
         Ok(self.executed.get_or_init(|| found))
     }
 }
 
 fn sliced(answer: Answer<Vec<Place>>) -> Answered {
-    let Answer { status, found, length, cost } = answer;
-    Answered { order: Order::of(found.unwrap_or_default()), status, length, cost, ..Answered::default() }
+    let Answer { reply, found, length, cost } = answer;
+    Answered { order: Order::of(found.unwrap_or_default()), reply, length, cost, ..Answered::default() }
 }
 
 /// How many bytes are neither in a common beginning nor in a common end.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tool::Place;
+use crate::answer::Place;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Report {
@@ -21,7 +21,6 @@ pub struct Report {
     #[serde(default)]
     pub further: Vec<Line>,
     pub computed: Vec<Line>,
-    #[serde(default)]
     pub search: Search,
 }
 
@@ -29,7 +28,7 @@ pub struct Report {
 pub struct Cause {
     pub condition: Line,
     /// The other condition of a pair.
-    #[serde(default)]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub second: Option<Line>,
     pub steps: Vec<Line>,
     pub path: Vec<Line>,
@@ -43,6 +42,7 @@ pub struct Cause {
 /// A condition, a step or a line: something that is told with its place.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Line {
+    #[serde(deserialize_with = "Option::deserialize")]
     pub place: Option<Place>,
 }
 
@@ -59,7 +59,6 @@ impl Cause {
 
 /// What a search took.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
 pub struct Search {
     pub candidates: u64,
     pub tried: u64,
@@ -197,6 +196,46 @@ mod tests {
             |number: usize| order.iter().find(|(place, _)| place.line == number).map(|(_, part)| *part);
         assert_eq!((part(12), part(13)), (Some(Part::Failed), Some(Part::Cause)));
         assert_eq!((part(20), part(6)), (Some(Part::AlsoPossible), Some(Part::ReadNext)));
+    }
+
+    /// What an answer may leave out cannot be missed there, so its names are held against the schema.
+    #[test]
+    fn what_may_be_left_out_is_named_as_the_schema_does() {
+        let schema: serde_json::Value =
+            serde_json::from_str(include_str!("../../docs/schema/whydunit-1.json")).unwrap();
+        let has = |part: &str, name: &str| schema["$defs"][part]["properties"][name].is_object();
+        for name in ["failed_at", "recursion", "unset", "value", "beside", "further"] {
+            assert!(has("switching", name), "{name}");
+        }
+        assert!(has("cause", "missed"));
+    }
+
+    #[test]
+    fn what_is_always_there_is_missed() {
+        let search =
+            r#"{"candidates": 1, "tried": 1, "cases": 0, "wholes": 0, "pairs": 0, "instructions": 9}"#;
+        let cause = r#"{"condition": {"place": null}, "second": null, "steps": [], "path": [], "before": [], "reading": []}"#;
+        let text = format!(
+            r#"{{"is_certain": false, "is_cut_short": false, "causes": [{cause}], "computed": [], "search": {search}}}"#
+        );
+        let is_read = |text: &str| serde_json::from_str::<Report>(text).is_ok();
+        assert!(is_read(&text), "{text}");
+        let members = [
+            "is_certain",
+            "is_cut_short",
+            "causes",
+            "computed",
+            "search",
+            "condition",
+            "place",
+            "second",
+            "steps",
+            "path",
+        ];
+        for name in members.iter().chain(&["before", "reading", "candidates", "tried", "instructions"]) {
+            let renamed = text.replacen(&format!("\"{name}\""), "\"other\"", 1);
+            assert!(!is_read(&renamed), "{name}");
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! One answer, measured: a line of a results file.
 
-use anyhow::Result;
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{Cost, Place, Reply};
 use crate::cases::{Case, Fails, Fault};
-use crate::measure::{Ranks, names};
-use crate::question::{Answered, Inquiry, Question};
+use crate::measure::{Rank, Ranks, names};
+use crate::question::{Answered, Question};
 use crate::report::{Line, Part};
-use crate::tool::{Cost, Place};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -18,9 +19,9 @@ pub struct Row {
     #[serde(flatten)]
     pub question: Question,
     /// How many statements are read until a fault, by both rules, and until all of several; none is a miss.
-    pub strict: Option<usize>,
-    pub lenient: Option<usize>,
-    pub all: Option<usize>,
+    pub strict: Option<Rank>,
+    pub lenient: Option<Rank>,
+    pub all: Option<Rank>,
     /// Where the first one stands in the report.
     pub part: Option<Part>,
     /// How many statements are told, and how many the program has.
@@ -34,7 +35,7 @@ pub struct Row {
     pub is_cut_short: bool,
     pub path: usize,
     pub path_starts_at_fault: bool,
-    pub status: Option<i32>,
+    pub reply: Reply,
     /// Instructions of the failing run.
     pub length: u64,
     /// What a search took: instructions of all trials, decisions of the failing run, trials.
@@ -51,14 +52,15 @@ pub struct Searched {
 }
 
 impl Row {
-    pub fn new(inquiry: &Inquiry<'_>, case: &Case, question: Question, answered: &Answered) -> Result<Row> {
+    /// `executed` is how often the failing run executed each statement.
+    pub fn new(case: &Case, executed: &[(Place, u64)], question: Question, answered: &Answered) -> Row {
         let Ranks { strict, lenient, all } = Ranks::new(case, &answered.order);
         let report = answered.report.clone().unwrap_or_default();
         let is_fault =
             |place: &Place| case.faults.iter().any(|fault| names(fault, &fault.truth.lenient, place));
         let is_at_fault = |line: &Line| line.place.as_ref().is_some_and(is_fault);
         let cause = report.causes.first();
-        Ok(Row {
+        Row {
             case: case.name.clone(),
             program: case.program.clone(),
             fails: case.fails,
@@ -69,14 +71,14 @@ impl Row {
             all,
             part: answered.parts.iter().find(|(place, _)| is_fault(place)).map(|(_, part)| *part),
             told: answered.order.len(),
-            statements: case.statements,
-            share: share(inquiry, answered)?,
+            statements: statements(case, executed),
+            share: share(case, executed, answered),
             is_certain: report.is_certain,
             is_right: cause.is_some_and(|cause| is_at_fault(&cause.condition)),
             is_cut_short: report.is_cut_short,
             path: cause.map_or(0, |cause| cause.way().len()),
             path_starts_at_fault: cause.and_then(|cause| cause.way().first()).is_some_and(is_at_fault),
-            status: answered.status,
+            reply: answered.reply,
             length: answered.length,
             search: answered.report.as_ref().map(|report| Searched {
                 instructions: report.search.instructions,
@@ -84,13 +86,13 @@ impl Row {
                 trials: report.search.trials(),
             }),
             cost: answered.cost,
-        })
+        }
     }
 
     /// The share of the program that is read until the fault: all of it, if the fault is missed.
     pub fn exam(&self) -> Option<f64> {
         let statements = self.statements?.max(1);
-        Some(self.strict.map_or(1.0, |rank| (rank as f64 / statements as f64).min(1.0)))
+        Some(self.strict.map_or(1.0, |rank| rank.expected() / statements as f64))
     }
 
     /// A cause was told as certain, and is not the fault.
@@ -99,12 +101,24 @@ impl Row {
     }
 }
 
-fn share(inquiry: &Inquiry<'_>, answered: &Answered) -> Result<Option<f64>> {
-    let executed = inquiry.executed()?;
+/// How many statements there are to read: those of the program; if they are not known, those that the failing run executed.
+fn statements(case: &Case, executed: &[(Place, u64)]) -> Option<usize> {
+    match &case.statements {
+        Some(statements) => Some(statements.count()),
+        None => Some(executed.len()).filter(|count| *count > 0),
+    }
+}
+
+fn share(case: &Case, executed: &[(Place, u64)], answered: &Answered) -> Option<f64> {
     let total: u64 = executed.iter().map(|(_, count)| count).sum();
-    let is_told = |place: &Place| answered.order.places().any(|told| told == place);
-    let told: u64 = executed.iter().filter(|(place, _)| is_told(place)).map(|(_, count)| count).sum();
-    Ok((total > 0).then(|| told as f64 / total as f64))
+    let statement = |place: &Place| match &case.statements {
+        Some(statements) => statements.of_place(place),
+        None => Some(place.clone()),
+    };
+    let told: HashSet<Place> = answered.order.places().filter_map(statement).collect();
+    let of_told: u64 =
+        executed.iter().filter(|(place, _)| told.contains(place)).map(|(_, count)| count).sum();
+    (total > 0).then(|| of_told as f64 / total as f64)
 }
 
 #[cfg(test)]
@@ -115,10 +129,10 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::measure::Order;
-    use crate::mutate::{Kind, Lines, Truth};
+    use crate::mutate::{Kind, Lines, Source, Truth};
     use crate::question::{Technique, With};
     use crate::report::{Cause, Report, Search};
-    use crate::tool::Tool;
+    use crate::statements::Statements;
 
     pub const ALONE: Question = Question { technique: Technique::Explain, with: With::Alone };
 
@@ -126,8 +140,13 @@ pub(crate) mod tests {
         Line { place: Some(Place { file: "main.c".to_owned(), line: number }) }
     }
 
+    fn forty_statements() -> Statements {
+        let body = "a++;\n".repeat(40);
+        Statements::of(&Source::parse(&format!("void f(int a) {{\n{body}}}\n")).expect("valid C"))
+    }
+
     /// A case of a program of 40 statements without tests; the fault is in line 12, or by the lenient rule in line 11.
-    fn case() -> Case {
+    pub fn case() -> Case {
         let truth = Truth { strict: Lines::from([12]), lenient: Lines::from([11, 12]) };
         let fault = Fault {
             kind: Kind::Branch,
@@ -152,7 +171,8 @@ pub(crate) mod tests {
             reference: None,
             tests: Arc::default(),
             failing: 0,
-            statements: Some(40),
+            statements: Some(Arc::new(forty_statements())),
+            right_status: None,
         }
     }
 
@@ -165,21 +185,31 @@ pub(crate) mod tests {
         let parts = report.reading_order();
         let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
         let cost = Cost { milliseconds: Some(70), peak: Some(2048), solver_calls: None };
-        let answered = Answered { order, parts, report: Some(report), status: Some(0), length: 1000, cost };
-        let tool = Tool { binary: PathBuf::new(), seconds: 1, budget: 1 };
-        Row::new(&Inquiry::new(&tool, &case), &case, ALONE, &answered)
-            .expect("a case without tests is not run")
+        let answered =
+            Answered { order, parts, report: Some(report), reply: Reply::Given, length: 1000, cost };
+        Row::new(&case, &[], ALONE, &answered)
     }
 
     #[test]
     fn a_report_is_measured_by_both_rules() {
-        let row = row(&[11, 5, 12], true);
-        assert_eq!((row.strict, row.lenient, row.all), (Some(3), Some(1), Some(3)));
+        let (row, rank) = (row(&[11, 5, 12], true), |rank| Some(Rank::exactly(rank)));
+        assert_eq!((row.strict, row.lenient, row.all), (rank(3), rank(1), rank(3)));
         assert_eq!((row.part, row.told, row.path), (Some(Part::Cause), 3, 3));
         assert_eq!(row.exam(), Some(3.0 / 40.0));
         assert!(row.is_right && row.path_starts_at_fault && !row.is_wrong_with_confidence());
         let search = row.search.expect("there was a search");
         assert_eq!((search.conditions, search.trials, search.instructions), (30, 25, 4000));
+    }
+
+    #[test]
+    fn of_a_program_whose_statements_are_not_known_those_count_that_were_executed() {
+        let case = Case { statements: None, ..case() };
+        let place = |line| Place { file: "main.c".to_owned(), line };
+        let executed = [(place(12), 3), (place(5), 1), (place(7), 4), (place(8), 2)];
+        let answered = Answered { order: Order::of([place(5), place(12)]), ..Answered::default() };
+        let row = Row::new(&case, &executed, ALONE, &answered);
+        assert_eq!((row.exam(), row.share), (Some(2.0 / 4.0), Some(4.0 / 10.0)));
+        assert_eq!(Row::new(&case, &[], ALONE, &answered).exam(), None);
     }
 
     #[test]

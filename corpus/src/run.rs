@@ -7,19 +7,22 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 
 use crate::cases::Case;
-use crate::journal::{Drawn, Header, Journal};
+use crate::journal::{Header, Journal};
+use crate::measure::Rank;
 use crate::question::{Inquiry, Question};
 use crate::row::Row;
 use crate::suites::{self, Draw, Harvest, in_parallel};
 use crate::table;
 use crate::tool::Tool;
+use crate::{fingerprint, native, programs, real};
 
 /// Draws cases and asks about each what the file does not know yet. `place` keeps sources, executables and answers.
 pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place: &Path) -> Result<()> {
-    let journal = Journal::open(file, &header(draw, tool)?)?;
-    let Harvest { cases, mutants, tried, not_compiled, never_failing } = suites::draw(draw, place)?;
-    if mutants > 0 {
-        journal.drawn(Drawn { mutants, tried, cases: cases.len(), not_compiled, never_failing })?;
+    let journal = Journal::open(file, &header(draw, tool, place)?)?;
+    let Harvest { cases, drawn } = suites::draw(draw, place)?;
+    let journal = journal.of_cases(&cases)?;
+    if drawn.mutants > 0 {
+        journal.drawn(drawn)?;
     }
     let progress = Progress::new(cases.len(), &journal, questions);
     let waiting = Mutex::new(cases.iter());
@@ -34,9 +37,8 @@ pub fn run(draw: &Draw, tool: &Tool, questions: &[Question], file: &Path, place:
     })
 }
 
-fn header(draw: &Draw, tool: &Tool) -> Result<Header> {
-    let binary =
-        std::fs::read(&tool.binary).with_context(|| format!("{} cannot be read", tool.binary.display()))?;
+fn header(draw: &Draw, tool: &Tool, place: &Path) -> Result<Header> {
+    let instrument = std::env::current_exe().context("the instrument cannot be found")?;
     Ok(Header {
         suite: draw.suite,
         count: draw.count,
@@ -44,22 +46,20 @@ fn header(draw: &Draw, tool: &Tool) -> Result<Header> {
         programs: draw.programs.clone(),
         seconds: tool.seconds,
         budget: tool.budget,
-        tool: format!("{:016x}", fingerprint(&binary)),
+        tool: fingerprint::of_file(&tool.binary)?,
+        instrument: fingerprint::of_file(&instrument)?,
+        corpus: fingerprint::of_directories(&[programs::directory(), real::directory()])?,
+        compiler: native::compiler()?,
+        loader: tool.length_of_nothing(&place.join("nothing"))?,
     })
 }
 
-/// FNV-1a: tells builds apart, no more.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
 fn ask(case: &Case, tool: &Tool, questions: &[Question], journal: &Journal) -> Result<Vec<Row>> {
-    let inquiry = Inquiry::new(tool, case);
+    let inquiry = Inquiry::new(tool, case)?;
     let mut rows = Vec::new();
     for question in questions.iter().filter(|question| !journal.knows(&case.name, **question)) {
         if let Some(answered) = inquiry.ask(*question)? {
-            rows.push(Row::new(&inquiry, case, *question, &answered)?);
+            rows.push(Row::new(&inquiry.case, inquiry.executed()?, *question, &answered));
         }
     }
     Ok(rows)
@@ -77,13 +77,13 @@ struct Progress {
 struct Done {
     cases: usize,
     answers: usize,
-    near: usize,
+    near: f64,
 }
 
 impl Done {
-    fn add(&mut self, strict: Option<usize>) {
+    fn add(&mut self, strict: Option<Rank>) {
         self.answers += 1;
-        self.near += usize::from(strict.is_some_and(|rank| rank <= 5));
+        self.near += strict.map_or(0.0, |rank| rank.within(5));
     }
 }
 
@@ -114,9 +114,9 @@ impl Progress {
 fn told(done: Done, cases: usize, question: Question) -> String {
     const WIDTH: usize = 30;
     let full = done.cases * WIDTH / cases.max(1);
-    let share = done.near * 100 / done.answers.max(1);
+    let share = done.near * 100.0 / done.answers.max(1) as f64;
     format!(
-        "[{:.<WIDTH$}] {} of {cases} cases, {}: {share} % of {} within five",
+        "[{:.<WIDTH$}] {} of {cases} cases, {}: {share:.0} % of {} within five",
         "#".repeat(full.min(WIDTH)),
         done.cases,
         table::title(question),
@@ -133,7 +133,7 @@ mod tests {
     fn progress_tells_how_far_it_is_and_how_good() {
         let question = Question { technique: Technique::Explain, with: With::Alone };
         let mut done = Done { cases: 2, ..Done::default() };
-        [Some(1), Some(6), None, Some(5)].into_iter().for_each(|rank| done.add(rank));
+        [Some(1), Some(6), None, Some(5)].into_iter().for_each(|rank| done.add(rank.map(Rank::exactly)));
         let line = told(done, 4, question);
         assert_eq!(
             line,

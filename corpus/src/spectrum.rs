@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use crate::answer::{Cost, Coverage, Place, Reply};
 use crate::cases::{Case, Tested};
 use crate::measure::Order;
-use crate::tool::{Cost, Coverage, Place, Tool};
+use crate::tool::Tool;
 
 /// In how many failing and passing tests each statement was executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Spectrum {
     total: Counts,
     /// What it took to run all tests.
     pub cost: Cost,
+    /// Without the coverage of each test there is none.
+    pub reply: Reply,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +53,10 @@ impl Spectrum {
         let mut spectrum = Spectrum::default();
         for Tested { test, passes } in case.tests.iter() {
             if let Some(passes) = passes {
-                let Coverage { counts, cost } = tool.coverage(case, test)?;
+                let Coverage { reply, counts, cost } = tool.coverage(case, test)?;
+                if reply != Reply::Given {
+                    return Ok(Spectrum { reply, ..Spectrum::default() });
+                }
                 spectrum.add(counts.into_iter().map(|(place, _)| place).collect(), *passes);
                 spectrum.cost = spectrum.cost.and(cost);
             }
@@ -58,10 +64,7 @@ impl Spectrum {
         Ok(spectrum)
     }
 
-    fn add(&mut self, mut covered: Vec<Place>, passes: bool) {
-        // Several statements may stand in one line.
-        covered.sort();
-        covered.dedup();
+    fn add(&mut self, covered: Vec<Place>, passes: bool) {
         self.total.add(passes);
         for place in covered {
             self.executed.entry(place).or_default().add(passes);
@@ -102,7 +105,7 @@ mod tests {
     /// Line 1 is in all tests, 2 in both failing ones and one passing, 3 in one failing one alone, 4 in passing ones alone.
     fn spectrum() -> Spectrum {
         let mut spectrum = Spectrum::default();
-        spectrum.add([1, 2, 3, 3].map(place).to_vec(), false);
+        spectrum.add([1, 2, 3].map(place).to_vec(), false);
         spectrum.add([1, 2].map(place).to_vec(), false);
         spectrum.add([1, 2, 4].map(place).to_vec(), true);
         spectrum.add([1, 4].map(place).to_vec(), true);

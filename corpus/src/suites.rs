@@ -17,6 +17,7 @@ use crate::pairs;
 use crate::programs::{self, Program};
 use crate::random::Random;
 use crate::real;
+use crate::sieve::{Fate, Sieve};
 use crate::workbench::{Judged, Workbench};
 
 const TEST_PROGRAMS: [&str; 5] = ["bytecode", "containers", "digits", "paragraphs", "settings"];
@@ -64,25 +65,62 @@ pub struct Draw {
     pub jobs: usize,
 }
 
+/// What became of the mutants that were drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// How many mutants there are in all.
+    pub mutants: usize,
+    pub tried: usize,
+    pub cases: usize,
+    pub not_compiled: usize,
+    /// The compiler makes of them what it makes of the program without a mistake.
+    pub equivalent: usize,
+    /// It makes of them what it makes of one that was drawn before.
+    pub duplicates: usize,
+    /// It makes of them what it makes of a mutant of the test set.
+    pub kept_back: usize,
+    /// Not noticed by any test.
+    pub never_failing: usize,
+}
+
 /// The cases of a suite, and what became of the mutants that are none.
 #[derive(Default)]
 pub struct Harvest {
     pub cases: Vec<Case>,
-    /// How many mutants there are in all.
-    pub mutants: usize,
-    pub tried: usize,
-    pub not_compiled: usize,
-    /// Equivalent, or not noticed by any test.
-    pub never_failing: usize,
+    pub drawn: Drawn,
 }
 
 impl Harvest {
-    fn add(&mut self, mut other: Harvest) {
+    pub fn add(&mut self, case: Case) {
+        self.cases.push(case);
+        self.drawn.cases += 1;
+    }
+
+    /// Whether a mutant is to be tried; if not, why is counted.
+    pub fn takes(&mut self, sieve: &Sieve<'_>, mutant: &Mutant) -> Result<bool> {
+        let drawn = &mut self.drawn;
+        let count = match sieve.fate(mutant)? {
+            Fate::New => return Ok(true),
+            Fate::NotCompiled => &mut drawn.not_compiled,
+            Fate::Equivalent => &mut drawn.equivalent,
+            Fate::Duplicate => &mut drawn.duplicates,
+            Fate::KeptBack => &mut drawn.kept_back,
+        };
+        *count += 1;
+        Ok(false)
+    }
+
+    fn append(&mut self, mut other: Harvest) {
         self.cases.append(&mut other.cases);
-        self.mutants += other.mutants;
-        self.tried += other.tried;
-        self.not_compiled += other.not_compiled;
-        self.never_failing += other.never_failing;
+        let (sum, more) = (&mut self.drawn, other.drawn);
+        sum.mutants += more.mutants;
+        sum.tried += more.tried;
+        sum.cases += more.cases;
+        sum.not_compiled += more.not_compiled;
+        sum.equivalent += more.equivalent;
+        sum.duplicates += more.duplicates;
+        sum.kept_back += more.kept_back;
+        sum.never_failing += more.never_failing;
     }
 }
 
@@ -104,7 +142,7 @@ pub fn draw(draw: &Draw, place: &Path) -> Result<Harvest> {
             let share = draw.count / names.len() + usize::from(number < draw.count % names.len());
             let program = programs::load(name)?;
             let harvest = harvest(&program, share, draw, &place.join(format!("{number:02}")))?;
-            eprintln!("{name}: {} cases, {} tried", harvest.cases.len(), harvest.tried);
+            eprintln!("{name}: {} cases, {} tried", harvest.cases.len(), harvest.drawn.tried);
             if let Ok(mut done) = done.lock() {
                 done.insert(number, harvest);
             }
@@ -112,7 +150,7 @@ pub fn draw(draw: &Draw, place: &Path) -> Result<Harvest> {
     };
     in_parallel(draw.jobs, work)?;
     let mut all = Harvest::default();
-    done.into_inner().unwrap_or_default().into_values().for_each(|harvest| all.add(harvest));
+    done.into_inner().unwrap_or_default().into_values().for_each(|harvest| all.append(harvest));
     Ok(all)
 }
 
@@ -140,12 +178,17 @@ fn names(draw: &Draw) -> Result<Vec<String>> {
 /// Makes that many cases of a program, in directories with numbers for names.
 pub fn harvest(program: &Program, count: usize, draw: &Draw, place: &Path) -> Result<Harvest> {
     let workbench = Workbench::new(program, &place.join("right"))?;
-    let mut all = mutate::mutants(&program.source);
-    all.retain(|mutant| draw.suite.has(&program.name, mutant.operator));
-    let mut harvest = Harvest { mutants: all.len(), ..Harvest::default() };
+    let (all, others): (Vec<Mutant>, Vec<Mutant>) = mutate::mutants(&program.source)
+        .into_iter()
+        .partition(|mutant| draw.suite.has(&program.name, mutant.operator));
+    // What is in the test set is in no other suite, in whatever words; the test set has all of its own.
+    let kept_back = if draw.suite == Suite::Test { Vec::new() } else { others };
+    let sieve = Sieve::new(&program.source, kept_back, &place.join("code"))?;
+    let mut harvest = Harvest::default();
+    harvest.drawn.mutants = all.len();
     let drawn = in_turn(all, draw.seed, &program.name);
     if draw.suite == Suite::Pairs {
-        pairs::harvest(&workbench, drawn, count, place, &mut harvest)?;
+        pairs::harvest(&workbench, &sieve, drawn, count, place, &mut harvest)?;
         return Ok(harvest);
     }
     for mutant in drawn {
@@ -153,16 +196,19 @@ pub fn harvest(program: &Program, count: usize, draw: &Draw, place: &Path) -> Re
             break;
         }
         let directory = place.join(format!("{:03}", harvest.cases.len()));
-        harvest.tried += 1;
-        if !mutant.is_valid(&program.source) || !workbench.compile(&[&mutant], &directory)? {
-            harvest.not_compiled += 1;
+        harvest.drawn.tried += 1;
+        if !harvest.takes(&sieve, &mutant)? {
+            continue;
+        }
+        if !workbench.compile(&[&mutant], &directory)? {
+            harvest.drawn.not_compiled += 1;
             continue;
         }
         let verdicts = workbench.judge(&directory, |_| true)?;
         match verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(Judged::fails)) {
-            None => harvest.never_failing += 1,
+            None => harvest.drawn.never_failing += 1,
             Some(failing) => {
-                harvest.cases.push(workbench.case(&[&mutant], verdicts, failing, &directory)?);
+                harvest.add(workbench.case(&[&mutant], verdicts, failing, &directory)?);
             }
         }
     }

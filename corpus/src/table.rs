@@ -3,19 +3,23 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use crate::answer::Reply;
 use crate::cases::Fails;
-use crate::journal::{Drawn, Results};
-use crate::measure::{Summary, mean, median};
+use crate::contrast;
+use crate::journal::Results;
+use crate::measure::{Rank, Summary, mean, median, or_worst, told};
 use crate::mutate::Kind;
 use crate::papers;
-use crate::question::{Question, Technique, With};
+use crate::question::{Question, Technique};
+use crate::real::cases::REAL;
 use crate::row::Row;
-use crate::suites::Suite;
+use crate::suites::{Drawn, Suite};
 
 /// All tables, as Markdown.
 pub fn tables(results: &Results, with_cases: bool) -> String {
     let rows: Vec<&Row> = results.rows.iter().collect();
     let mut text = format!("{}\n{}\n", accuracy(&rows), costs(&rows));
+    let _ = writeln!(text, "{}\n{}", contrast::goals(&rows), contrast::by_kind(&rows));
     let _ = writeln!(
         text,
         "What the papers say of their own methods, on other programs:\n\n{}",
@@ -37,14 +41,19 @@ pub fn tables(results: &Results, with_cases: bool) -> String {
 
 /// What became of all that was tried.
 fn became(drawn: &Drawn, is_pairs: bool) -> String {
-    let Drawn { mutants, tried, cases, not_compiled, never_failing } = drawn;
+    let Drawn { mutants, tried, cases, not_compiled, equivalent, duplicates, kept_back, never_failing } =
+        drawn;
+    let left_out = format!(
+        "{equivalent} are compiled to what the program without a mistake is, {duplicates} to what another one is, \
+         {kept_back} to what one of the test set is"
+    );
     match is_pairs {
         true => format!(
-            "{tried} combinations of two of {mutants} mutants were tried: {cases} fail where neither does alone, {never_failing} do not; \
-             {not_compiled} mutants or combinations do not compile."
+            "{tried} combinations of two of {mutants} mutants were tried: {cases} fail where neither does alone, {never_failing} do not. \
+             {not_compiled} mutants or combinations do not compile; of the single mutants {left_out}."
         ),
         false => format!(
-            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile."
+            "{tried} of {mutants} mutants were drawn: {cases} fail, {never_failing} never fail, {not_compiled} do not compile, {left_out}."
         ),
     }
 }
@@ -60,8 +69,8 @@ pub fn questions(rows: &[&Row]) -> BTreeSet<Question> {
 /// How good each technique is, with each kind of help.
 fn accuracy(rows: &[&Row]) -> String {
     let mut text = String::from(
-        "| technique | with | rule | cases | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median | read of the program | certain | certain and wrong | path starts at the fault |\n\
-         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| technique | with | rule | cases | first | ≤ 3 | ≤ 5 | ≤ 10 | miss | median | read of the program, mean | certain | certain and wrong | path starts at the fault | not reproduced | no answer |\n\
+         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for question in questions(rows) {
         let asked: Vec<&Row> = rows.iter().copied().filter(|row| row.question == question).collect();
@@ -72,6 +81,7 @@ fn accuracy(rows: &[&Row]) -> String {
         let wrong = asked.iter().filter(|row| row.is_wrong_with_confidence()).count();
         let with_path: Vec<&&Row> = asked.iter().filter(|row| row.path > 0).collect();
         let starts = with_path.iter().filter(|row| row.path_starts_at_fault).count();
+        let replied = |reply: Reply| asked.iter().filter(|row| row.reply == reply).count();
         let exam: Vec<f64> = asked.iter().filter_map(|row| row.exam()).collect();
         let exam = match exam.is_empty() {
             true => "–".to_owned(),
@@ -79,39 +89,28 @@ fn accuracy(rows: &[&Row]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {name} | strict | {} {exam} | {certain} | {wrong} | {starts} of {} |",
+            "| {name} | strict | {} {exam} | {certain} | {wrong} | {starts} of {} | {} | {} |",
             shares(&Summary::new(&strict)),
             with_path.len(),
+            replied(Reply::NotReproduced),
+            replied(Reply::NoAnswer),
         );
         if lenient != strict {
-            let _ = writeln!(text, "| {name} | lenient | {} | | | |", shares(&Summary::new(&lenient)));
+            let _ = writeln!(text, "| {name} | lenient | {} | | | | | |", shares(&Summary::new(&lenient)));
         }
-        if let Some(alike) = alone_on_the_same(question, &asked, rows) {
-            let _ = writeln!(
-                text,
-                "| {} | alone, the same cases | strict | {} | | | |",
-                question.technique.name(),
-                shares(&alike)
-            );
+        for (others, alike) in contrast::on_the_same_cases(question, rows) {
+            let _ = writeln!(text, "| {others} | strict | {} | | | | | |", shares(&alike));
         }
-        if asked.iter().any(|row| row.faults.len() > 1) {
+        // The files of a real bug are one fault.
+        let has_several =
+            |row: &&Row| row.faults.len() > 1 && row.faults.iter().all(|fault| fault.origin != REAL);
+        if asked.iter().any(has_several) {
             let all: Vec<_> = asked.iter().map(|row| row.all).collect();
-            let _ = writeln!(text, "| {name} | strict, all faults | {} | | | |", shares(&Summary::new(&all)));
+            let _ =
+                writeln!(text, "| {name} | strict, all faults | {} | | | | | |", shares(&Summary::new(&all)));
         }
     }
     text
-}
-
-/// Where not all cases have a passing input: how good the technique is without it on those that do.
-fn alone_on_the_same(question: Question, asked: &[&Row], rows: &[&Row]) -> Option<Summary> {
-    let alone = Question { with: With::Alone, ..question };
-    let cases: BTreeSet<&str> = asked.iter().map(|row| row.case.as_str()).collect();
-    let others: Vec<&&Row> = rows.iter().filter(|row| row.question == alone).collect();
-    if question == alone || others.len() <= asked.len() {
-        return None;
-    }
-    let ranks = others.iter().filter(|row| cases.contains(row.case.as_str())).map(|row| row.strict);
-    Some(Summary::new(&ranks.collect::<Vec<_>>()))
 }
 
 /// What each technique takes.
@@ -180,7 +179,7 @@ fn split(rows: &[&Row]) -> String {
     text
 }
 
-fn has_kind(row: &Row, kind: Kind) -> bool {
+pub fn has_kind(row: &Row, kind: Kind) -> bool {
     row.faults.iter().any(|fault| fault.kind == kind)
 }
 
@@ -190,8 +189,8 @@ fn cases(rows: &[&Row]) -> String {
         "| program | line | origin | kind | what | fails by | strict | lenient | in | told |\n|---|---:|---|---|---|---|---:|---:|---|---:|\n",
     );
     let mut sorted = rows.to_vec();
-    sorted.sort_by_key(|row| std::cmp::Reverse(row.strict.unwrap_or(usize::MAX)));
-    let rank = |rank: Option<usize>| rank.map_or("miss".to_owned(), |rank| rank.to_string());
+    sorted.sort_by(|a, b| or_worst(b.strict).total_cmp(&or_worst(a.strict)));
+    let rank = |rank: Option<Rank>| told(rank.map(Rank::expected));
     for row in sorted {
         let each = |tell: &dyn Fn(&crate::cases::Fault) -> String| {
             row.faults.iter().map(tell).collect::<Vec<_>>().join(", ")
@@ -216,22 +215,23 @@ fn cases(rows: &[&Row]) -> String {
 }
 
 fn shares(summary: &Summary) -> String {
-    let share = |count: usize| format!("{} %", (count * 100 + summary.cases / 2) / summary.cases.max(1));
-    let median = summary.median.map_or("miss".to_owned(), |rank| rank.to_string());
+    let share = |count: f64| format!("{} %", (count * 100.0 / summary.cases.max(1) as f64).round());
     format!(
-        "{} | {} | {} | {} | {} | {} | {median} |",
+        "{} | {} | {} | {} | {} | {} | {} |",
         summary.cases,
         share(summary.first),
         share(summary.within_three),
         share(summary.within_five),
         share(summary.within_ten),
-        share(summary.missed),
+        share(summary.missed as f64),
+        told(summary.median),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::With;
     use crate::row::tests::row;
 
     fn results() -> Results {
@@ -245,7 +245,7 @@ mod tests {
         let text = tables(&results(), true);
         let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
         has(
-            "| explain | alone | strict | 4 | 25 % | 50 % | 50 % | 50 % | 50 % | 3 | 52.5 % | 2 | 1 | 1 of 3 |",
+            "| explain | alone | strict | 4 | 25 % | 50 % | 50 % | 50 % | 50 % | 3 | 52.5 % | 2 | 1 | 1 of 3 | 0 | 0 |",
         );
         has("| explain | alone | 1 | – | 1 | 30 | 25 | 4.0 | – | 70 | 2 | 0 |");
         has("| branch | 4 | 25 % |");
@@ -260,5 +260,14 @@ mod tests {
         let text = tables(&results, false);
         let line = "| explain | alone, the same cases | strict | 1 | 0 % | 100 % | 100 % | 100 % | 0 % | 3 |";
         assert!(text.contains(line), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_answered_is_told_apart_from_a_miss() {
+        let mut results = results();
+        results.rows[3].reply = Reply::NoAnswer;
+        results.rows[2].reply = Reply::NotReproduced;
+        let text = tables(&results, false);
+        assert!(text.contains("| 2 | 1 | 1 of 3 | 1 | 1 |"), "{text}");
     }
 }

@@ -12,6 +12,7 @@ use crate::cases::{Case, Fails, Fault, Tested};
 use crate::mutate::Mutant;
 use crate::native::{self, Ending, Outcome};
 use crate::programs::{Answer, Program};
+use crate::statements::Statements;
 
 /// A mutant that hangs more often is not run with the rest of the tests: each takes seconds.
 const MOST_HANGS: usize = 2;
@@ -125,7 +126,8 @@ impl<'a> Workbench<'a> {
             reference: Some(self.reference.clone()),
             tests: Arc::new(tested.collect()),
             failing,
-            statements: Some(self.program.source.statement_lines().len()),
+            statements: Some(Arc::new(Statements::of(&self.program.source))),
+            right_status: right.status(),
             directory: directory.to_owned(),
         })
     }
@@ -156,8 +158,18 @@ impl TryFrom<Outcome> for Answer {
 
 impl From<Answer> for Outcome {
     fn from(answer: Answer) -> Outcome {
-        Outcome { stdout: answer.stdout.into_bytes(), ending: Ending::Exited(answer.status) }
+        Outcome {
+            stdout: answer.stdout.into_bytes(),
+            stderr: Vec::new(),
+            ending: Ending::Exited(answer.status),
+        }
     }
+}
+
+/// The options that say what output is right, and which status where it is wrong.
+pub fn expected(status: Option<i32>) -> Vec<OsString> {
+    let stdout = format!("--expect-stdout=@{}", native::EXPECTED).into();
+    [stdout].into_iter().chain(status.map(|status| format!("--expect-exit={status}").into())).collect()
 }
 
 /// Says what is right, as the user of a failing run would.
@@ -165,12 +177,7 @@ fn expectations(right: &Outcome, judged: &Judged) -> Vec<OsString> {
     if !matches!(judged.fails, Some(Fails::Output | Fails::Status)) {
         return Vec::new();
     }
-    let stdout = format!("--expect-stdout=@{}", native::EXPECTED).into();
-    let exit = match right.ending {
-        Ending::Exited(status) if right.ending != judged.outcome.ending => Some(status),
-        _ => None,
-    };
-    [stdout].into_iter().chain(exit.map(|status| format!("--expect-exit={status}").into())).collect()
+    expected(right.status().filter(|_| right.ending != judged.outcome.ending))
 }
 
 /// What a slice of a failure begins with: the crash, the exit status or the first wrong byte. What is missing has no slice.
@@ -179,11 +186,13 @@ pub fn criterion(fails: Fails, right: &[u8], wrong: &[u8]) -> Option<String> {
         Fails::Crash => Some("crash".to_owned()),
         Fails::Hang => None,
         Fails::Status => Some("exit".to_owned()),
-        Fails::Output => {
-            let first = (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index));
-            first.map(|index| format!("output:{index}"))
-        }
+        Fails::Output => first_wrong(right, wrong).map(|index| format!("output:{index}")),
     }
+}
+
+/// The first byte that is not as it should be.
+pub fn first_wrong(right: &[u8], wrong: &[u8]) -> Option<usize> {
+    (0..wrong.len()).find(|index| wrong.get(*index) != right.get(*index))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
+use corpus::native::ENVIRONMENT;
 use corpus::real::build::{self, Built};
 use corpus::real::changes;
 use corpus::real::sources::Sources;
@@ -110,20 +111,17 @@ fn run(case: &Case, command: &mut Command) -> Outcome {
     let directory = tempfile::tempdir().unwrap();
     build::write_files(case, directory.path()).unwrap();
     let stdin = File::open(directory.path().join(build::STDIN)).unwrap();
-    command.env_clear().env("PATH", "/usr/bin:/bin").envs(&case.environment);
+    command.env_clear().envs(ENVIRONMENT).envs(&case.environment);
     let output = command.args(case.command()).current_dir(&directory).stdin(stdin).output().unwrap();
-    let (status, signal) = match (output.status.code(), output.status.signal()) {
-        // What `timeout` says of a program that was killed.
-        (Some(code), _) if (129..160).contains(&code) => (None, Some(code - 128)),
-        (status, signal) => (status, signal),
-    };
+    // `timeout` ends as the program did: a status beyond 128 is one.
+    let (status, signal) = (output.status.code(), output.status.signal());
     Outcome { stdout: output.stdout, stderr: output.stderr, status, signal }
 }
 
 /// What came of it, as `whydunit stats` says.
 fn in_machine(case: &Case, built: &Built, program: &Path, tool: &Path) -> String {
     let mut command = Command::new(tool);
-    command.env_clear().env("PATH", "/usr/bin:/bin").envs(&case.environment).current_dir(&built.directory);
+    command.env_clear().envs(ENVIRONMENT).envs(&case.environment).current_dir(&built.directory);
     command.args(["stats", "--format", "json", "--stdin", build::STDIN]).args(case.options());
     let output = command.arg("--").arg(program).args(case.command()).output().unwrap();
     let said: serde_json::Value = serde_json::from_slice(&output.stdout)

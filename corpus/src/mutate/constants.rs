@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::literals::Literal;
-use super::source::{ancestors, is_static};
+use super::source::{ancestors, is_field, is_static};
 use super::{Kind, Operator, Truth, Workshop};
 
 impl Workshop<'_> {
@@ -26,10 +26,11 @@ impl Workshop<'_> {
             self.wrong_constants(node, &number, &truth);
         } else if let Some(declared) = around("init_declarator") {
             let is_static = declared.parent().is_some_and(|above| is_static(above, self.source));
+            let operator = if is_whole_value(node) { Operator::WrongInitial } else { Operator::OffByOne };
             if is_static {
                 self.wrong_constants(node, &number, &Truth::element(node, self.source));
             } else {
-                near.iter().for_each(|wrong| self.replace(Operator::WrongInitial, node, wrong));
+                near.iter().for_each(|wrong| self.replace(operator, node, wrong));
             }
         } else if is_first_value(node) {
             near.iter().for_each(|wrong| self.replace(Operator::WrongInitial, node, wrong));
@@ -71,11 +72,20 @@ impl Workshop<'_> {
     }
 }
 
+/// The initial value of a variable or of one of its elements, not a part of what computes it.
+fn is_whole_value(node: Node<'_>) -> bool {
+    let lists = ["initializer_list", "initializer_pair"];
+    ancestors(node)
+        .find(|above| !lists.contains(&above.kind()))
+        .is_some_and(|above| above.kind() == "init_declarator")
+}
+
 /// The first value of a loop's variable.
 fn is_first_value(node: Node<'_>) -> bool {
-    ancestors(node).zip(ancestors(node).skip(1)).any(|(assignment, above)| {
-        assignment.kind() == "assignment_expression"
-            && above.kind() == "for_statement"
-            && above.child_by_field_name("initializer").is_some_and(|first| first.id() == assignment.id())
-    })
+    let Some(assignment) = node.parent().filter(|above| above.kind() == "assignment_expression") else {
+        return false;
+    };
+    assignment
+        .parent()
+        .is_some_and(|above| above.kind() == "for_statement" && is_field(assignment, above, "initializer"))
 }

@@ -2,7 +2,6 @@
 
 use tree_sitter::Node;
 
-use super::literals::Literal;
 use super::source::{ancestors, is_field};
 use super::{Operator, Workshop};
 
@@ -45,9 +44,14 @@ impl Workshop<'_> {
         }
     }
 
-    /// The condition of a loop ends it one step too early or too late.
+    /// The condition of a loop ends it one step too early or too late. One of the two is what another relational operator
+    /// does, and a number that is off by one is a mistake of its own.
     fn loop_bound(&mut self, node: Node<'_>) {
-        let is_comparison = matches!(self.operator_of(node), "<" | "<=" | ">" | ">=");
+        let step = match self.operator_of(node) {
+            "<" | ">=" => "- 1",
+            "<=" | ">" => "+ 1",
+            _ => return,
+        };
         let is_loop = std::iter::once(node)
             .chain(ancestors(node))
             .zip(ancestors(node))
@@ -56,28 +60,35 @@ impl Workshop<'_> {
                 matches!(above.kind(), "while_statement" | "for_statement" | "do_statement")
                     && is_field(below, above, "condition")
             });
-        let Some(bound) = node.child_by_field_name("right").filter(|_| is_comparison && is_loop) else {
-            return;
-        };
-        let text = self.source.text(bound);
-        let wrong = match Literal::parse(text) {
-            // That is a question about a letter, not a number of steps.
-            _ if matches!(bound.kind(), "null" | "char_literal") => return,
-            Some(number) => number.near(),
-            None => vec![format!("{text} + 1"), format!("{text} - 1")],
-        };
-        for wrong in wrong {
+        let Some(bound) = node.child_by_field_name("right").filter(|_| is_loop) else { return };
+        // A letter is no number of steps.
+        if !matches!(bound.kind(), "null" | "char_literal" | "number_literal") {
+            let wrong = format!("{} {step}", self.source.text(bound));
             self.replace(Operator::LoopBound, bound, &wrong);
         }
     }
 
+    /// A comparison is not negated: another relational operator does the same.
     fn negate(&mut self, node: Node<'_>) {
+        if self.is_comparison(node) {
+            return;
+        }
         let text = self.source.text(node);
         let wrong = match text.strip_prefix('(').filter(|_| node.kind() == "parenthesized_expression") {
             Some(inside) => format!("(!({inside})"),
             None => format!("!({text})"),
         };
         self.replace(Operator::NegatedCondition, node, &wrong);
+    }
+
+    fn is_comparison(&self, node: Node<'_>) -> bool {
+        match node.kind() {
+            "parenthesized_expression" => {
+                node.named_child(0).is_some_and(|inside| self.is_comparison(inside))
+            }
+            "binary_expression" => others(self.operator_of(node)).0 == Operator::Relational,
+            _ => false,
+        }
     }
 
     fn operator_of(&self, node: Node<'_>) -> &str {
@@ -88,10 +99,10 @@ impl Workshop<'_> {
 /// What an operator is mistaken for.
 fn others(operator: &str) -> (Operator, &'static [&'static str]) {
     match operator {
-        "<" => (Operator::Relational, &["<=", ">"]),
-        "<=" => (Operator::Relational, &["<", ">="]),
-        ">" => (Operator::Relational, &[">=", "<"]),
-        ">=" => (Operator::Relational, &[">", "<="]),
+        "<" => (Operator::Relational, &["<=", ">", ">="]),
+        "<=" => (Operator::Relational, &["<", ">", ">="]),
+        ">" => (Operator::Relational, &[">=", "<", "<="]),
+        ">=" => (Operator::Relational, &[">", "<", "<="]),
         "==" => (Operator::Relational, &["!="]),
         "!=" => (Operator::Relational, &["=="]),
         "&&" => (Operator::Logical, &["||"]),

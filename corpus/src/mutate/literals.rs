@@ -4,8 +4,18 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Literal<'a> {
     value: Value,
+    base: Base,
     /// As in `10u` and `1.5f`.
     suffix: &'a str,
+}
+
+/// How an integer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Decimal,
+    Octal,
+    /// With so many digits at the least.
+    Hexadecimal(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +35,11 @@ impl<'a> Literal<'a> {
         };
         if let [b'\'', letter, b'\''] = digits.as_bytes() {
             let is_plain = letter.is_ascii_graphic() || *letter == b' ';
-            return is_plain.then_some(Literal { value: Value::Letter(*letter), suffix: "" });
+            return is_plain.then_some(Literal {
+                value: Value::Letter(*letter),
+                base: Base::Decimal,
+                suffix: "",
+            });
         }
         integer(digits, sign).or_else(|| real(digits, sign))
     }
@@ -59,10 +73,23 @@ impl<'a> Literal<'a> {
         let suffix = self.suffix;
         match value {
             _ if value == self.value => None,
-            Value::Integer(number) => (number <= u64::MAX.into()).then(|| format!("{number}{suffix}")),
+            Value::Integer(number) => {
+                (number <= u64::MAX.into()).then(|| format!("{}{suffix}", self.base.digits(number)))
+            }
             Value::Real(number) => number.is_finite().then(|| format!("{number:?}{suffix}")),
             Value::Letter(letter @ (b'\'' | b'\\' | 0..b' ' | 127..)) => Some(letter.to_string()),
             Value::Letter(letter) => Some(format!("'{}'", char::from(letter))),
+        }
+    }
+}
+
+impl Base {
+    fn digits(self, number: i128) -> String {
+        let sign = if number < 0 { "-" } else { "" };
+        match (self, number.unsigned_abs()) {
+            (Base::Hexadecimal(least), number) => format!("{sign}0x{number:0least$x}"),
+            (Base::Octal, number) if number > 7 => format!("{sign}0{number:o}"),
+            (Base::Octal | Base::Decimal, number) => format!("{sign}{number}"),
         }
     }
 }
@@ -80,13 +107,13 @@ impl Value {
 fn integer(text: &str, sign: i128) -> Option<Literal<'_>> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     let suffix = text.get(digits.len()..)?;
-    let (base, digits) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
-        Some(digits) => (16, digits),
-        None if digits.len() > 1 && digits.starts_with('0') => (8, digits),
-        None => (10, digits),
+    let (base, radix, digits) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(digits) => (Base::Hexadecimal(digits.len()), 16, digits),
+        None if digits.len() > 1 && digits.starts_with('0') => (Base::Octal, 8, digits),
+        None => (Base::Decimal, 10, digits),
     };
-    let number = u64::from_str_radix(digits, base).ok()?;
-    Some(Literal { value: Value::Integer(sign * i128::from(number)), suffix })
+    let number = u64::from_str_radix(digits, radix).ok()?;
+    Some(Literal { value: Value::Integer(sign * i128::from(number)), base, suffix })
 }
 
 fn real(text: &str, sign: i128) -> Option<Literal<'_>> {
@@ -96,5 +123,5 @@ fn real(text: &str, sign: i128) -> Option<Literal<'_>> {
     let is_real = digits.contains(['.', 'e', 'E'])
         && digits.starts_with(|first: char| first.is_ascii_digit() || first == '.');
     let number = digits.parse::<f64>().ok().filter(|_| is_real)?;
-    Some(Literal { value: Value::Real(if sign < 0 { -number } else { number }), suffix })
+    Some(Literal { value: Value::Real(if sign < 0 { -number } else { number }), base: Base::Decimal, suffix })
 }

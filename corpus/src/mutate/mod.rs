@@ -99,6 +99,7 @@ impl Operator {
                 | Operator::OffByOne
                 | Operator::WrongVariable
                 | Operator::RemovedStatement
+                | Operator::LoopBound
         )
     }
 }

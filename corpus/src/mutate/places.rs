@@ -86,13 +86,13 @@ impl<'a> Place<'a> {
 
     fn uses_elsewhere(&self, function: Node<'a>, missing: Node<'a>) -> Lines {
         let is_parameter = self.variable.is_some_and(|variable| variable.level == Level::Parameter);
-        let name = name_of_function(function).map(|name| self.source.text(name)).unwrap_or_default();
+        let name = name_of_function(function, self.source);
         let found: Vec<Node<'_>> = if self.is_shared() {
             let everywhere = self.statements(self.source.root(), |node| self.is_read_at(node), missing);
             everywhere.filter(|one| !contains(function, *one)).collect()
         } else if is_parameter && self.is_indirect {
             // The caller knows what the parameter points to.
-            self.statements(self.source.root(), |node| self.is_call(node, name), missing).collect()
+            self.statements(self.source.root(), |node| is_call(node, name, self.source), missing).collect()
         } else {
             Vec::new()
         };
@@ -169,11 +169,6 @@ impl<'a> Place<'a> {
         is_indirect(changed) == self.is_indirect
             && name_of(changed).is_some_and(|name| self.is_named_by(name))
     }
-
-    fn is_call(&self, node: Node<'_>, name: &str) -> bool {
-        let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
-        called.is_some_and(|called| self.source.text(called) == name)
-    }
 }
 
 /// What an expression changes.
@@ -210,6 +205,13 @@ fn declared_name(declarator: Node<'_>) -> Option<Node<'_>> {
     parts.find(|node| node.kind() == "identifier")
 }
 
-fn name_of_function(function: Node<'_>) -> Option<Node<'_>> {
-    function.child_by_field_name("declarator").and_then(declared_name)
+pub fn name_of_function<'a>(function: Node<'_>, source: &'a Source) -> &'a str {
+    let name = function.child_by_field_name("declarator").and_then(declared_name);
+    name.map(|name| source.text(name)).unwrap_or_default()
+}
+
+/// Does the node call the function of that name?
+pub fn is_call(node: Node<'_>, name: &str, source: &Source) -> bool {
+    let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+    called.is_some_and(|called| source.text(called) == name)
 }

@@ -1,6 +1,6 @@
 //! A C source and its syntax tree.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Tree};
@@ -45,10 +45,26 @@ impl Source {
         function_of(node).map(|function| function.start_byte())
     }
 
-    /// The first lines of all statements.
-    pub fn statement_lines(&self) -> Lines {
+    /// Where each function begins, and its body.
+    pub fn bodies(&self) -> BTreeMap<usize, Range<usize>> {
+        let functions =
+            self.nodes(self.root()).into_iter().filter(|node| node.kind() == "function_definition");
+        let body = |function: Node<'_>| {
+            Some((function.start_byte(), function.child_by_field_name("body")?.byte_range()))
+        };
+        functions.filter_map(body).collect()
+    }
+
+    /// The lines of all statements, each with the line that its statement begins in.
+    pub fn statements(&self) -> BTreeMap<usize, usize> {
         let statements = self.nodes(self.root()).into_iter().filter(|node| is_statement(*node, self));
-        statements.map(|statement| statement.start_position().row + 1).collect()
+        let all: Vec<Lines> = statements.map(|statement| own_lines(statement, self)).collect();
+        let begin = |lines: &Lines| lines.first().copied().unwrap_or(0);
+        let mut found: BTreeMap<usize, usize> =
+            all.iter().flat_map(|lines| lines.iter().map(move |line| (*line, begin(lines)))).collect();
+        // Where one statement ends and another begins, the line is that of the latter.
+        found.extend(all.iter().map(|lines| (begin(lines), begin(lines))));
+        found
     }
 
     /// All nodes below one, itself included, in the order of the source.

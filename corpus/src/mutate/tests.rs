@@ -22,7 +22,7 @@ fn missing(text: &str, operator: Operator, at: usize) -> (Vec<usize>, Vec<usize>
 #[test]
 fn a_relational_operator_is_replaced_and_is_a_branch_even_in_a_return() {
     let text = "int f(int a) { return a < 3; }";
-    let wanted = ["int f(int a) { return a <= 3; }", "int f(int a) { return a > 3; }"];
+    let wanted = ["<=", ">", ">="].map(|other| text.replace("<", other));
     assert_eq!(texts(text, Operator::Relational), wanted);
     let source = Source::parse(text).unwrap();
     let kinds: Vec<Kind> = mutants(&source).iter().map(|mutant| mutant.kind).collect();
@@ -157,9 +157,13 @@ fn another_value_is_returned() {
 
 #[test]
 fn a_loop_ends_a_step_early_or_late() {
-    let text = "void f(int n) { while (n > 0) n--; if (n > 0) n = 1; }";
-    let wanted = [text.replacen("n > 0", "n > -1", 1), text.replacen("n > 0", "n > 1", 1)];
+    let text = "void f(int n, int m) { while (n > m) n--; do n++; while (n < m); if (n > m) n = 1; }";
+    let wanted = [text.replacen("n > m", "n > m + 1", 1), text.replace("n < m", "n < m - 1")];
     assert_eq!(texts(text, Operator::LoopBound), wanted);
+    // `n > m - 1` is `n >= m`, and another number is off by one.
+    let text = "void f(int n) { while (n > 10) n--; for (; n != 3; ) n++; }";
+    assert!(texts(text, Operator::LoopBound).is_empty());
+    assert_eq!(texts(text, Operator::OffByOne).len(), 4);
 }
 
 #[test]
@@ -194,9 +198,11 @@ fn numbers_are_wrong_however_they_are_written() {
     };
     assert_eq!(wrong("10u"), ["100u", "11u", "9u"]);
     assert_eq!(wrong("10L"), ["100L", "11L", "9L"]);
-    assert_eq!(wrong("0x1f"), ["30", "310", "32"]);
-    assert_eq!(wrong("0xffffffffffffffffULL"), ["18446744073709551614ULL"]);
-    assert_eq!(wrong("010"), ["7", "80", "9"]);
+    assert_eq!(wrong("0x1f"), ["0x136", "0x1e", "0x20"]);
+    assert_eq!(wrong("0xffffffffffffffffULL"), ["0xfffffffffffffffeULL"]);
+    assert_eq!(wrong("0x00010000"), ["0x0000ffff", "0x00010001", "0x000a0000"]);
+    assert_eq!(wrong("0x0"), ["-0x1", "0x1"]);
+    assert_eq!(wrong("010"), ["011", "0120", "7"]);
     assert_eq!(wrong("0"), ["-1", "1"]);
     assert_eq!(wrong("1.5"), ["0.5", "15.0", "2.5"]);
     assert_eq!(wrong("2.f"), ["1.0f", "20.0f", "3.0f"]);
@@ -210,11 +216,10 @@ fn numbers_are_wrong_however_they_are_written() {
 #[test]
 fn returned_and_compared_numbers_may_have_a_suffix() {
     let text = "double f(int n) { while (n < 10u) n++; if (n == 'b') return 1.0; return 7L; }";
-    let wanted = [text.replace("10u", "11u"), text.replace("10u", "9u")];
-    assert_eq!(texts(text, Operator::LoopBound), wanted);
     let wanted = [text.replace("1.0", "0.0"), text.replace("7L", "0L"), text.replace("7L", "8L")];
     assert_eq!(texts(text, Operator::WrongReturn), wanted);
-    assert_eq!(texts(text, Operator::OffByOne), [text.replace("'b'", "'a'"), text.replace("'b'", "'c'")]);
+    let wanted = [("10u", "11u"), ("10u", "9u"), ("'b'", "'a'"), ("'b'", "'c'")];
+    assert_eq!(texts(text, Operator::OffByOne), wanted.map(|(right, wrong)| text.replace(right, wrong)));
 }
 
 #[test]
@@ -247,16 +252,31 @@ fn mutants_are_valid_and_differ_only_in_what_they_say() {
 
 #[test]
 fn a_change_that_two_operators_make_is_one_of_the_more_specific() {
-    let text = "int f(int n) { while (n > 10) n--; return n > 10; }";
-    assert_eq!(texts(text, Operator::LoopBound).len(), 2);
+    let text = "void f(char *p, char *q, int n) { while (q > p + n) p++; }";
+    assert!(texts(text, Operator::LoopBound).is_empty());
+    let wanted = [text.replace("p + n", "p + n + 1"), text.replace("p++", "p += 2")];
+    assert_eq!(texts(text, Operator::PointerStep), wanted);
+}
+
+#[test]
+fn a_comparison_is_not_negated_for_another_operator_does_that() {
+    let text = "void f(int a, int b) { if (a == b) a = 1; while ((a < b)) a++; if (!a) b = 2; }";
+    assert_eq!(texts(text, Operator::NegatedCondition), [text.replace("(!a)", "(!(!a))")]);
+    let relational = texts(text, Operator::Relational);
+    assert!(relational.contains(&text.replace("==", "!=")) && relational.contains(&text.replace("<", ">=")));
+}
+
+#[test]
+fn a_number_within_an_initial_value_is_off_by_one() {
+    let text = "void f(int i) { int a = f(i + 1), b[2] = {4, i * 2}; for (i = g(7); i; i--) a = b[1]; }";
+    let wanted = [("4, ", "3, "), ("4, ", "5, ")].map(|(right, wrong)| text.replace(right, wrong));
+    assert_eq!(texts(text, Operator::WrongInitial), wanted);
     let off_by_one = texts(text, Operator::OffByOne);
-    assert_eq!(
-        off_by_one,
-        [text.replace("return n > 10", "return n > 11"), text.replace("return n > 10", "return n > 9")]
-    );
-    let text = "void f(char *p, int n) { while (p < p + n) p++; }";
-    assert_eq!(texts(text, Operator::LoopBound).len(), 2);
-    assert_eq!(texts(text, Operator::PointerStep), [text.replace("p++", "p += 2")]);
+    for wrong in
+        [text.replace("i + 1", "i + 2"), text.replace("i * 2", "i * 3"), text.replace("g(7)", "g(8)")]
+    {
+        assert!(off_by_one.contains(&wrong), "{wrong}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tree_sitter::Node;
 
 use super::names::Names;
-use super::places::Place;
+use super::places::{Place, is_call, name_of_function};
 use super::source::{
     Lines, Source, ancestors, function_of, is_field, is_statement, lines_of, own_lines, statement_of,
 };
@@ -100,7 +100,7 @@ fn statements_of<'a>(function: Node<'a>, source: &'a Source) -> Vec<Node<'a>> {
 }
 
 /// The statement that is executed next when one is left out: the next in the block, the head of the loop around it,
-/// or what follows the block.
+/// or what follows the block; at the end of a function those that call it.
 fn next_statement(missing: Node<'_>, source: &Source) -> Lines {
     let mut node = missing;
     loop {
@@ -114,13 +114,23 @@ fn next_statement(missing: Node<'_>, source: &Source) -> Lines {
         let Some(above) = node.parent() else { return Lines::new() };
         match above.kind() {
             "while_statement" | "for_statement" | "do_statement" => return own_lines(above, source),
-            "function_definition" => {
-                let end = above.end_byte();
-                return lines_of(end.saturating_sub(1)..end, source);
-            }
+            "function_definition" => return calls_of(above, source),
             _ => node = above,
         }
     }
+}
+
+/// The statements that call a function; if none does by name, as of `main`, its end.
+fn calls_of(function: Node<'_>, source: &Source) -> Lines {
+    let name = name_of_function(function, source);
+    let calls = source.nodes(source.root()).into_iter().filter(|node| is_call(*node, name, source));
+    let lines: Lines =
+        calls.filter_map(|call| statement_of(call, source)).flat_map(|one| own_lines(one, source)).collect();
+    if lines.is_empty() {
+        let end = function.end_byte();
+        return lines_of(end.saturating_sub(1)..end, source);
+    }
+    lines
 }
 
 fn next_in_block(node: Node<'_>) -> Option<Node<'_>> {

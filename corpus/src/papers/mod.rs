@@ -11,7 +11,7 @@ pub mod predicate_switching;
 
 use std::fmt::{self, Display, Write};
 
-use crate::measure::{Summary, mean, median};
+use crate::measure::{Rank, Summary, mean, median, told};
 
 /// Where figures come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +77,12 @@ pub fn aggregates() -> Vec<Headline> {
 
 /// The number of statements that are read until the fault, itself included, of each method that a paper says it of.
 pub fn ranks() -> Vec<(&'static str, Summary)> {
-    let all = |ranks: Vec<usize>| Summary::new(&ranks.into_iter().map(Some).collect::<Vec<_>>());
+    let some = |ranks: Vec<Option<usize>>| {
+        Summary::new(&ranks.into_iter().map(|rank| rank.map(Rank::exactly)).collect::<Vec<_>>())
+    };
+    let all = |ranks: Vec<usize>| some(ranks.into_iter().map(Some).collect());
     vec![
-        ("predicate switching, s-flex", Summary::new(&predicate_switching::ranks())),
+        ("predicate switching, s-flex", some(predicate_switching::ranks())),
         ("frontier sets, real bugs", all(frontier_sets::BUGS.iter().map(|bug| bug.statements).collect())),
         ("cascade (CaFL), tcas", all(cascade::TCAS.iter().map(|version| version.lines).collect())),
         ("BugAssist as measured with CaFL, tcas", all(cascade::TCAS.iter().map(|v| v.bug_assist).collect())),
@@ -134,11 +137,10 @@ pub fn ranks_told() -> String {
 
 fn ranks_table() -> String {
     let rows = ranks().into_iter().map(|(name, summary)| {
-        let counts = [summary.cases, summary.first, summary.within_three, summary.within_five];
-        let median = summary.median.map_or("miss".to_owned(), |rank| rank.to_string());
-        let mut row = vec![name.to_owned()];
-        row.extend(counts.iter().chain(&[summary.within_ten, summary.missed]).map(usize::to_string));
-        row.push(median);
+        let hits = [summary.first, summary.within_three, summary.within_five, summary.within_ten];
+        let mut row = vec![name.to_owned(), summary.cases.to_string()];
+        row.extend(hits.iter().map(f64::to_string));
+        row.extend([summary.missed.to_string(), told(summary.median)]);
         row
     });
     markdown(

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,13 @@ pub struct Case {
     pub expected: Expected,
     /// The statements that the fix changes; where it only inserts, the one before which it does.
     pub lines: Vec<Lines>,
+    /// Of a missing assignment, where what it sets is read in other functions: by the strict rule it is there.
+    #[serde(default)]
+    pub uses: Vec<Lines>,
+    /// Of an omission, what else names it by the lenient rule: the statements before and after, or the definition that
+    /// should have been overwritten.
+    #[serde(default)]
+    pub lenient: Vec<Lines>,
     /// What else the fix changes.
     #[serde(default)]
     pub besides: Vec<Besides>,
@@ -149,35 +156,13 @@ impl Case {
         }
     }
 
-    /// True of a line that the fix touches. The file may be told from anywhere: its last parts are compared.
-    pub fn touches(&self, file: &Path, line: usize) -> bool {
-        let file = plain(file);
-        self.lines
-            .iter()
-            .any(|lines| file.ends_with(&lines.file) && (lines.first..=lines.last).contains(&line))
-    }
-
     pub fn command(&self) -> Vec<OsString> {
         self.arguments.iter().map(|argument| OsString::from_vec(argument.0.clone())).collect()
     }
 }
 
-/// Without steps up, as in `build/../main.c`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
-fn directory() -> PathBuf {
+/// Where they are described.
+pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("real")
 }
 

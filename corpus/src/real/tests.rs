@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::path::Component;
 
 use super::*;
 
@@ -36,6 +37,10 @@ fn every_description_is_complete() {
         }
         assert!(!case.lines.is_empty(), "{name}");
         assert!(case.lines.iter().all(|lines| 0 < lines.first && lines.first <= lines.last), "{name}");
+        assert!(
+            case.lenient.is_empty() && case.uses.is_empty() || case.fault == mutate::Kind::Omission,
+            "{name}"
+        );
         let expected = &case.expected;
         assert!(expected.exit.is_some(), "{name}");
         let has_text = expected.stdout.is_some() || expected.stderr.is_some();
@@ -67,16 +72,6 @@ fn bytes_that_are_no_text_are_written_as_numbers() {
     assert!(parse("x", &format!("stdin = {{ bytes = \"€\" }}\n{SMALLEST}")).is_err());
     assert!(parse("x", &format!("stdin = {{ bytes = \"\", more = \"\" }}\n{SMALLEST}")).is_err());
     assert!(parse("x", &format!("comment = \"\"\n{SMALLEST}")).is_err());
-}
-
-#[test]
-fn a_line_is_found_by_the_end_of_its_path() {
-    let case = parse("x", SMALLEST).unwrap();
-    assert!(case.touches(Path::new("/tmp/x/buggy/src/hello.c"), 3));
-    assert!(case.touches(Path::new("buggy/build/../src/./hello.c"), 5));
-    assert!(!case.touches(Path::new("buggy/src/hello.c"), 6));
-    assert!(!case.touches(Path::new("buggy/src/sayhello.c"), 4));
-    assert!(!case.touches(Path::new("hello.c"), 4));
 }
 
 #[test]
