@@ -309,7 +309,7 @@ impl Program {
     }
 
     /// What a source file says about conditions.
-    fn text(&self, path: &Arc<str>, object: &Arc<str>) -> Option<Rc<Text>> {
+    pub(crate) fn text(&self, path: &Arc<str>, object: &Arc<str>) -> Option<Rc<Text>> {
         if let Some(known) = self.texts.borrow().get(path) {
             return known.clone();
         }

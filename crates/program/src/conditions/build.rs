@@ -183,8 +183,14 @@ impl<'a> Builder<'a> {
             match self.flow.successors(at)[..] {
                 // A loop came round.
                 _ if at == entry => return false,
-                [_, _] if self.flow.is_branch(at) => {
-                    return self.flow.origin(at).is_none_or(|found| found == origin);
+                [a, b] if self.flow.is_branch(at) => {
+                    let is_of_it = self.flow.origin(at).is_none_or(|found| found == origin);
+                    // Rust checks indices and sums within a condition, and ends the program.
+                    match [a, b].map(|side| self.fails(side)) {
+                        [true, false] if is_of_it => at = b,
+                        [false, true] if is_of_it => at = a,
+                        _ => return is_of_it,
+                    }
                 }
                 [next] => at = next,
                 _ => return false,

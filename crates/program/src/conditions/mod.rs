@@ -35,6 +35,7 @@ mod switches;
 mod text;
 mod trace;
 mod units;
+mod written;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use crate::lines::Row;
 pub use comparison::{Comparison, MemoryOperand, Numbers, Operand, Relation};
 pub use condition::{Case, Condition, ConditionId, ConditionKind, Exit, Member, MemberKind, Step};
 pub(crate) use text::Text;
+pub use text::Written;
 
 /// The conditions of a function, sorted by address. `rows` are the function's rows of the line table, sorted by
 /// address; `text` finds the text of a source file; `code` gives the bytes at an address.

@@ -1,15 +1,17 @@
-//! What the source text of a C or C++ file says about conditions: which expressions stand alone, and what is done when
-//! they hold.
+//! What the source text of a file says about conditions: which expressions stand alone, and what is done when they hold.
 //!
 //! Line tables give one position an instruction, of an operator, a parenthesis or a keyword. The text tells which
 //! positions belong to one expression: `a &&` on one line and `b` on the next, but not `if (a)` and `if (b)`.
+
+mod c;
+mod rust;
 
 use std::ops::Range;
 use std::rc::Rc;
 
 use tree_sitter::{Node, Tree};
 
-use crate::source::SourceFile;
+use crate::source::{Language, SourceFile};
 
 /// Expressions that contain statements that contain expressions: deeper than this there is no source.
 const DEEPEST_NESTING: usize = 64;
@@ -18,6 +20,16 @@ const DEEPEST_NESTING: usize = 64;
 /// initialiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Unit(u32);
+
+/// A condition as the source has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub text: String,
+    /// Where it begins.
+    pub line: u32,
+    /// It is all of the condition of a statement.
+    pub controls: bool,
+}
 
 /// The units of one source file.
 pub(crate) struct Text {
@@ -35,6 +47,8 @@ struct Span {
 
 #[derive(Default)]
 struct UnitText {
+    /// The expression, without the parentheses around it, or the statement that it is.
+    written: Range<usize>,
     /// What is executed when the unit, or the part of it that controls this, holds (true) or does not.
     sides: Vec<(Range<usize>, bool)>,
     loops: bool,
@@ -45,13 +59,14 @@ struct UnitText {
 }
 
 impl Text {
-    /// `None` when it is no C or C++ file, or one that cannot be parsed.
+    /// `None` when its language is not known, or when it cannot be parsed.
     pub fn new(file: Rc<SourceFile>) -> Option<Text> {
-        if !file.is_c_or_cpp() {
-            return None;
-        }
+        let understand = match file.language()? {
+            Language::C | Language::Cpp => Text::understand_c,
+            Language::Rust => Text::understand_rust,
+        };
         let mut text = Text { file: file.clone(), spans: Vec::new(), units: Vec::new() };
-        text.collect(&file.syntax()?.tree, file.content());
+        text.collect(&file.syntax()?.tree, file.content(), understand);
         text.nest();
         Some(text)
     }
@@ -97,10 +112,33 @@ impl Text {
         self.units.get(unit.0 as usize).is_some_and(|unit| unit.asserts)
     }
 
-    fn collect(&mut self, tree: &Tree, source: &[u8]) {
+    /// What a person reads as the condition: the expression of an `if` or a loop, or else all of the statement.
+    pub fn written(&self, unit: Unit) -> Option<Written> {
+        let unit = self.units.get(unit.0 as usize)?;
+        Some(Written {
+            text: self.file.text(unit.written.clone()),
+            line: self.file.position(unit.written.start).0,
+            controls: unit.controls,
+        })
+    }
+
+    /// The nearest condition that decides whether a position is executed.
+    pub fn controlling(&self, line: u32, column: u32) -> Option<Unit> {
+        let offset = self.file.offset(line, column)?;
+        let sides = self
+            .units
+            .iter()
+            .enumerate()
+            .filter(|(_, unit)| unit.controls)
+            .flat_map(|(at, unit)| unit.sides.iter().map(move |(range, _)| (range, Unit(at as u32))));
+        let around = sides.filter(|(range, _)| range.contains(&offset));
+        around.min_by_key(|(range, _)| range.len()).map(|(_, unit)| unit)
+    }
+
+    fn collect(&mut self, tree: &Tree, source: &[u8], understand: fn(&mut Text, Node<'_>, &[u8])) {
         let mut cursor = tree.walk();
         loop {
-            self.node(cursor.node(), source);
+            understand(self, cursor.node(), source);
             if cursor.goto_first_child() || cursor.goto_next_sibling() {
                 continue;
             }
@@ -115,67 +153,6 @@ impl Text {
         }
     }
 
-    fn node(&mut self, node: Node<'_>, source: &[u8]) {
-        let field = |name: &str| node.child_by_field_name(name).map(|child| child.byte_range());
-        match node.kind() {
-            "if_statement" => {
-                let Some(condition) = field("condition") else { return };
-                let mut unit = UnitText { controls: true, ..UnitText::default() };
-                unit.sides.extend(field("consequence").map(|range| (range, true)));
-                unit.sides.extend(field("alternative").map(|range| (range, false)));
-                self.controlled(node, condition, unit);
-            }
-            "while_statement" | "for_statement" => {
-                let Some(condition) = field("condition") else { return };
-                let mut unit = UnitText { loops: true, controls: true, ..UnitText::default() };
-                unit.sides.extend(field("body").map(|range| (range, true)));
-                unit.sides.extend(field("update").map(|range| (range, true)));
-                self.controlled(node, condition, unit);
-                for part in ["initializer", "update"].into_iter().filter_map(field) {
-                    self.add(part, UnitText::default());
-                }
-            }
-            "for_range_loop" => {
-                // Whether there is one more element is asked at the range, or at the keyword.
-                let Some(range) = field("right") else { return };
-                let mut unit = UnitText { loops: true, controls: true, ..UnitText::default() };
-                let parts = ["declarator", "body"].into_iter().filter_map(field);
-                unit.sides.extend(parts.map(|part| (part, true)));
-                self.controlled(node, range, unit);
-            }
-            "do_statement" => {
-                let (Some(condition), Some(body)) = (field("condition"), field("body")) else { return };
-                // clang gives the end of the body as the place of the jump back, or the start of one without braces.
-                let is_block =
-                    node.child_by_field_name("body").is_some_and(|body| body.kind() == "compound_statement");
-                let end = if is_block { body.end.saturating_sub(1) } else { body.end };
-                let unit = UnitText {
-                    loops: true,
-                    controls: true,
-                    sides: vec![(body.clone(), true)],
-                    ..UnitText::default()
-                };
-                let unit = self.add(condition.clone(), unit);
-                self.span(end..condition.start, unit);
-                if !is_block {
-                    self.span(body.start..body.start + 1, unit);
-                }
-            }
-            "switch_statement" => {
-                let Some(condition) = field("condition") else { return };
-                self.controlled(node, condition, UnitText { switch: true, ..UnitText::default() });
-            }
-            "expression_statement" | "return_statement" | "init_declarator" | "declaration" => {
-                let asserts = source.get(node.byte_range()).is_some_and(is_assertion);
-                self.add(node.byte_range(), UnitText { asserts, ..UnitText::default() });
-            }
-            "conditional_expression" => {
-                self.sides_within(node, [(field("consequence"), true), (field("alternative"), false)]);
-            }
-            _ => {}
-        }
-    }
-
     /// A statement with a condition. clang gives the keyword as the place of the jump.
     fn controlled(&mut self, statement: Node<'_>, condition: Range<usize>, unit: UnitText) {
         let start = statement.start_byte();
@@ -185,9 +162,26 @@ impl Text {
 
     fn add(&mut self, range: Range<usize>, text: UnitText) -> Unit {
         let unit = Unit(self.units.len() as u32);
-        self.units.push(text);
+        let written = self.without_parentheses(range.clone());
+        self.units.push(UnitText { written, ..text });
         self.span(range, unit);
         unit
+    }
+
+    fn without_parentheses(&self, range: Range<usize>) -> Range<usize> {
+        let text = self.file.content().get(range.clone()).unwrap_or_default();
+        let is_inside = text.len() > 2 && text.first() == Some(&b'(') && text.last() == Some(&b')');
+        // Those of `(a) && (b)` belong to its parts.
+        let mut open = 0usize;
+        let closes_early = text.iter().take(text.len().saturating_sub(1)).any(|byte| {
+            match byte {
+                b'(' => open += 1,
+                b')' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            open == 0
+        });
+        if is_inside && !closes_early { range.start + 1..range.end - 1 } else { range }
     }
 
     fn span(&mut self, range: Range<usize>, unit: Unit) {
@@ -221,11 +215,6 @@ impl Text {
             open.push(at);
         }
     }
-}
-
-fn is_assertion(text: &[u8]) -> bool {
-    let rest = text.strip_prefix(b"assert");
-    rest.is_some_and(|rest| rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'('))
 }
 
 #[cfg(test)]
@@ -291,6 +280,56 @@ void f(int a, int b) {
         assert!(text.is_loop(unit(&text, at(10, "a)"))) && !text.is_loop(unit(&text, at(2, "a"))));
         assert!(text.is_assertion(unit(&text, at(9, "a"))));
         assert!(text.is_switch(unit(&text, at(11, "a)"))));
+    }
+
+    #[test]
+    fn rust_has_conditions_without_parentheses_and_expressions_without_semicolons() {
+        let source = "\
+fn f(a: bool, b: i32) -> bool {
+    if a && g(b) { yes() } else { no() }
+    while b < 3 { yes() }
+    for x in 0..b { yes(x) }
+    let Some(x) = h(b) else { return no() };
+    match b { 1 if a => yes(), _ => no() }
+    assert!(b > 1);
+    a.then(|| b == 5);
+    b == 4
+}
+";
+        let file = SourceFile::new("test.rs", Arc::new(source.as_bytes().to_vec()));
+        let text = Text::new(Rc::new(file)).unwrap();
+        let at = |line: u32, marker: &str| {
+            let found = source.lines().nth(line as usize - 1).unwrap().find(marker).unwrap();
+            (line, 1 + found as u32)
+        };
+        let side = |condition, (line, column): (u32, u32)| text.side(unit(&text, condition), line, column);
+        assert_eq!(side(at(2, "a &&"), at(2, "yes")), Some(true));
+        assert_eq!(side(at(2, "g(b"), at(2, "no")), Some(false));
+        assert_eq!(side(at(3, "b <"), at(3, "yes")), Some(true));
+        assert_eq!(side(at(4, "0.."), at(4, "yes")), Some(true));
+        assert_eq!(side(at(5, "h(b"), at(5, "no")), Some(false));
+        assert_eq!(side(at(6, "a =>"), at(6, "yes")), Some(true));
+        assert!(text.is_switch(unit(&text, at(6, "b {"))));
+        assert!(text.is_assertion(unit(&text, at(7, "b > 1"))));
+        assert!(text.is_controlling(unit(&text, at(2, "if"))) && text.is_loop(unit(&text, at(3, "b <"))));
+        let written = |position| text.written(unit(&text, position)).unwrap().text;
+        assert_eq!(written(at(2, "g(b")), "a && g(b)");
+        assert_eq!(written(at(8, "== 5")), "b == 5");
+        assert_eq!(written(at(9, "==")), "b == 4");
+    }
+
+    #[test]
+    fn the_text_tells_what_is_written_as_a_condition_and_which_one_decides_about_a_position() {
+        let text = text(SOURCE).unwrap();
+        let written = |position| text.written(unit(&text, position)).unwrap();
+        assert_eq!(written(at(3, "b)")).text, "a && b");
+        assert_eq!(written(at(3, "b)")).line, 2);
+        assert_eq!(written(at(5, "b)")).text, "b");
+        assert!(!written(at(3, "yes")).controls);
+        let (line, column) = at(3, "yes");
+        assert_eq!(text.controlling(line, column), Some(unit(&text, at(2, "a"))));
+        let (line, column) = at(9, "assert");
+        assert_eq!(text.controlling(line, column), None);
     }
 
     #[test]

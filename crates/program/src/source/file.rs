@@ -34,6 +34,11 @@ impl SourceFile {
         self.syntax.get_or_init(|| Syntax::new(self.language?, &self.content)).as_ref()
     }
 
+    /// `None` for languages that are not known.
+    pub fn language(&self) -> Option<Language> {
+        self.language
+    }
+
     /// Whether its statements and initialisers follow C's rules.
     pub fn is_c_or_cpp(&self) -> bool {
         matches!(self.language, Some(Language::C | Language::Cpp))

@@ -17,5 +17,5 @@ pub(crate) use file::SourceFile;
 pub(crate) use files::Sources;
 pub use map::{SourceMap, SourceMapError};
 pub use syntax::Clause;
-pub(crate) use syntax::Loop;
+pub(crate) use syntax::{Language, Loop};
 pub use warning::Warning;

@@ -293,3 +293,36 @@ fn conditions_of_cpp_are_told_by_its_text() {
         assert_eq!((jumps.len(), jumps[0].0), (3, 1), "{compiler}:\n{text}");
     }
 }
+
+#[test]
+fn conditions_of_rust_are_told_by_its_text() {
+    let source = "#[no_mangle] pub extern \"C\" fn t(a: i32, b: i32, list: &[i32]) -> i32 {\n\
+        let mut sum: i32 = 0;\n\
+        if a > 90 { sum = 1; } else if b > 80 && a != 5 { sum = 2; }\n\
+        if list[1] > 3 { return 9 }\n\
+        let mut n: usize = 0;\n\
+        while list[n] < a { n = n.wrapping_add(1); }\n\
+        let Some(first) = list.first() else { return 7 };\n\
+        if let Some(x) = list.get(n) { sum = *x; }\n\
+        sum.wrapping_add(*first)\n\
+        }\n\
+        fn main() { t(1, 2, &[3, 4]); }\n";
+    let scratch = Scratch::new("rust");
+    let path = scratch.compile("rustc", "t.rs", source, &["-g", "-A", "warnings"]);
+    let program = open(&path);
+    let start = program.find_symbol("t").unwrap().address;
+    let cfg = program.cfg(start).unwrap();
+    let found = program.conditions(start).unwrap();
+    let text: String = found.iter().map(|condition| condition.text(&cfg)).collect();
+    let line = |condition: &Condition| condition.position.as_ref().map_or(0, |position| position.line);
+    for (wanted, members) in [(3, 1), (3, 2), (4, 1), (6, 1), (7, 1), (8, 1)] {
+        let is_it = |condition: &&Condition| {
+            let is_known = matches!(condition.kind, ConditionKind::Branch { true_exit: Some(_), .. });
+            line(condition) == wanted && condition.members.len() == members && is_known
+        };
+        assert_eq!(found.iter().filter(is_it).count(), 1, "line {wanted}:\n{text}");
+    }
+    // An index that is checked is no condition of the source.
+    let checks = found.iter().filter(|condition| [4, 6].contains(&line(condition))).count();
+    assert_eq!(checks, 4, "{text}");
+}

@@ -84,7 +84,7 @@ pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, 
     if let Role::Decides { holds } = &mut told.role
         && holds.is_none()
     {
-        *holds = truth::by_text(view, text);
+        *holds = truth::by_text(view, truth::condition(text));
     }
     for (source, is_newest) in &knot.ends {
         let Source::Uninitialised { address } = source else { continue };

@@ -1,7 +1,7 @@
 //! Whether the condition of the source held when a branch decided.
 
 use lift::{Decoded, Op};
-use program::conditions::{ConditionKind, Exit, Step};
+use program::conditions::{ConditionKind, Exit, Step, Written};
 use program::{Expression, Program};
 
 use super::describe::View;
@@ -30,10 +30,54 @@ pub(super) fn by_branch(program: &Program, branch: u64, next: u64) -> Option<boo
     }
 }
 
-/// The same by what the text says; `None` for a text that is more than an expression.
-pub(super) fn by_text(view: &View<'_>, text: &str) -> Option<bool> {
-    let expression = Expression::parse(condition(text)).ok()?;
-    expression.evaluate(view.program, view.state, view.frame()?).ok()?.truth
+/// The same by what the text of the condition says, as far as its parts can be evaluated; `None` for a text that is more than an expression.
+pub(super) fn by_text(view: &View<'_>, condition: &str) -> Option<bool> {
+    let truth = |text: &str| {
+        let expression = Expression::parse(text).ok()?;
+        expression.evaluate(view.program, view.state, view.frame()?).ok()?.truth
+    };
+    of_parts(condition, &truth)
+}
+
+/// Whether a condition holds by those of its parts whose truth is known.
+fn of_parts(text: &str, truth: &dyn Fn(&str) -> Option<bool>) -> Option<bool> {
+    if let Some(whole) = truth(text) {
+        return Some(whole);
+    }
+    for (sign, decides) in [("||", true), ("&&", false)] {
+        if let Some((left, right)) = split(text, sign) {
+            let sides = [left, right].map(|side| of_parts(side.trim(), truth));
+            return match sides {
+                _ if sides.contains(&Some(decides)) => Some(decides),
+                [Some(_), Some(_)] => Some(!decides),
+                _ => None,
+            };
+        }
+    }
+    None
+}
+
+/// The sides of the last such operator that stands in no parentheses and no literal.
+fn split<'a>(text: &'a str, sign: &str) -> Option<(&'a str, &'a str)> {
+    let (mut depth, mut quote, mut at, mut found) = (0usize, None, 0, None);
+    let bytes = text.as_bytes();
+    while let Some(byte) = bytes.get(at) {
+        match (quote, byte) {
+            (Some(_), b'\\') => at += 1,
+            (Some(open), byte) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'(' | b'[') => depth += 1,
+            (None, b')' | b']') => depth = depth.saturating_sub(1),
+            (None, _) if depth == 0 && text.get(at..).is_some_and(|rest| rest.starts_with(sign)) => {
+                found = Some(at);
+                at += 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found.and_then(|at| Some((text.get(..at)?, text.get(at + sign.len()..)?)))
 }
 
 /// What is assigned, if something is.
@@ -46,6 +90,11 @@ fn assigned(text: &str) -> &str {
     assignment.and_then(|at| text.get(at + 1..)).unwrap_or(text).trim()
 }
 
+/// The condition within what an instruction belongs to.
+pub(super) fn condition_of(written: &Written) -> &str {
+    if written.controls { &written.text } else { condition(&written.text) }
+}
+
 /// What stands between the parentheses of an `if` or a loop, or all of it.
 pub(super) fn condition(text: &str) -> &str {
     let text = text.trim();
@@ -55,13 +104,13 @@ pub(super) fn condition(text: &str) -> &str {
     if let Some((chooses, _)) = bare.split_once(" ? ") {
         return assigned(chooses);
     }
-    let Some(rest) = ["if", "while", "assert"].iter().find_map(|word| bare.strip_prefix(word)) else {
+    let words = ["if", "while", "assert!", "debug_assert!", "assert"];
+    let Some(rest) = words.iter().find_map(|word| bare.strip_prefix(word)) else {
         return bare;
     };
     let Some(open) = rest.trim_start().strip_prefix('(') else {
         // Rust has no parentheses.
-        let bare = rest.strip_prefix(' ').and_then(|rest| rest.strip_suffix('{'));
-        return bare.map_or(text, str::trim);
+        return rest.strip_prefix(' ').map_or(text, |rest| rest.trim_end_matches(['{', ' ']));
     };
     let mut depth = 1usize;
     for (at, character) in open.char_indices() {
@@ -77,7 +126,7 @@ pub(super) fn condition(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::condition;
+    use super::{condition, of_parts};
 
     #[test]
     fn the_condition_is_what_stands_between_the_parentheses() {
@@ -91,6 +140,28 @@ mod tests {
         assert_eq!(condition("int sign = a == b ? 0 : 1;"), "a == b");
         assert_eq!(condition("if (a"), "if (a");
         assert_eq!(condition("if end <= start {"), "end <= start");
+        assert_eq!(condition("if end <= start"), "end <= start");
+        assert_eq!(condition("assert!(end <= start);"), "end <= start");
         assert_eq!(condition("iffy {"), "iffy {");
+    }
+
+    #[test]
+    fn a_condition_is_known_by_the_parts_that_decide_it() {
+        let truth = |text: &str| match text {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        };
+        for (text, expected) in [
+            ("no && f(x)", Some(false)),
+            ("f(x) && yes", None),
+            ("f(x) || yes", Some(true)),
+            ("no || no && f(x)", Some(false)),
+            ("yes && no || yes", Some(true)),
+            ("f(\"no ||\", no && no)", None),
+            ("f(x)", None),
+        ] {
+            assert_eq!(of_parts(text, &truth), expected, "{text}");
+        }
     }
 }
