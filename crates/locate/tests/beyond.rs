@@ -194,7 +194,7 @@ fn two_conditions_that_help_only_together_are_found_as_a_pair() {
         let found_lines = lines(&failing, &found);
         assert!(found_lines.contains(&7), "{found_lines:?} {:?}", found.statistics);
         let second = found.critical.iter().find_map(|critical| match &critical.change {
-            Change::With(second) => second.stmt.as_ref().map(|stmt| stmt.line),
+            Change::With(second) => second.decided.stmt.as_ref().map(|stmt| stmt.line),
             _ => None,
         });
         assert_eq!(second, Some(10));
