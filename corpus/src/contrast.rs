@@ -48,10 +48,10 @@ pub fn by_kind(rows: &[&Row]) -> String {
         let _ = write!(text, "| {name} |");
         for question in &questions {
             let summary = summary(rows, *question, fits);
-            let share = |hits: f64| hits * 100.0 / summary.cases.max(1) as f64;
+            let share = |hits: f64| (hits * 100.0 / summary.cases.max(1) as f64).round();
             let _ = match summary.cases {
                 0 => write!(text, " – |"),
-                _ => write!(text, " {:.0} / {:.0} |", share(summary.first), share(summary.within_five)),
+                _ => write!(text, " {} / {} |", share(summary.first), share(summary.within_five)),
             };
         }
         text.push('\n');
@@ -96,7 +96,7 @@ fn summary(rows: &[&Row], question: Question, fits: impl Fn(&Row) -> bool) -> Su
 }
 
 fn percent(hits: f64, summary: &Summary) -> String {
-    format!("{:.0} %", hits * 100.0 / summary.cases.max(1) as f64)
+    format!("{} %", (hits * 100.0 / summary.cases.max(1) as f64).round())
 }
 
 #[cfg(test)]

@@ -251,6 +251,15 @@ mod tests {
     }
 
     #[test]
+    fn the_document_has_the_figures_that_may_be_compared_with_ours() {
+        let document = include_str!("../../../docs/evaluation.md");
+        assert!(document.contains(&ranks_table()), "{}", ranks_table());
+        for line in aggregates_table().lines().filter(|line| !line.contains("| no: ")) {
+            assert!(document.contains(line), "{line}");
+        }
+    }
+
+    #[test]
     fn what_is_counted_as_we_count_it_is_said_to_be() {
         let in_kind: Vec<&str> = aggregates()
             .iter()
