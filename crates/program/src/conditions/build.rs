@@ -1,10 +1,11 @@
 //! From groups of branches to conditions.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use lift::Size;
 
-use crate::cfg::{BlockId, Terminator};
+use crate::cfg::{BlockId, Loops, Terminator};
 
 use super::boolean::Boolean;
 use super::comparison::{Comparison, Operand};
@@ -28,6 +29,7 @@ pub(super) struct Builder<'a> {
     pub rank: Vec<usize>,
     /// Outcomes that are part of a condition: (block, place in the trace's list).
     pub used: BTreeSet<(usize, usize)>,
+    loops: OnceCell<Loops>,
 }
 
 impl<'a> Builder<'a> {
@@ -36,7 +38,7 @@ impl<'a> Builder<'a> {
         for (number, at) in flow.post_order().into_iter().rev().enumerate() {
             rank[at] = number;
         }
-        Builder { flow, rank, used: BTreeSet::new() }
+        Builder { flow, rank, used: BTreeSet::new(), loops: OnceCell::new() }
     }
 
     pub fn id(&self, address: u64) -> ConditionId {
@@ -147,14 +149,16 @@ impl<'a> Builder<'a> {
         // What follows a statement is reached by both sides, so one of them can do without a position within it. The
         // sides of a choice within an expression each have theirs.
         let controls = self.controls(entry);
+        let is_part = self.is_part(exits, entry);
         let true_exit = match sides {
-            _ if self.is_part(exits, entry) => None,
+            _ if is_part || controls && self.has_more(exits, entry) => None,
             [Some(true), Some(false)] => Some(Exit::First),
             [Some(false), Some(true)] => Some(Exit::Second),
             [Some(true), None] | [None, Some(false)] if controls => Some(Exit::First),
             [Some(false), None] | [None, Some(true)] if controls => Some(Exit::Second),
             _ => None,
         };
+        let true_exit = true_exit.or_else(|| if is_part { None } else { self.goes_round(exits, entry) });
         let shown = [0, 1].map(|n| match reached[n][..] {
             [only] => Flow::id(only),
             _ => Flow::id(exits[n]),
@@ -162,18 +166,35 @@ impl<'a> Builder<'a> {
         ConditionKind::Branch { exits: shown, true_exit }
     }
 
-    /// Whether an exit leads to more of the same condition: the group is less than the source's condition then.
+    /// Whether an exit leads to another branch of the same condition: the group is less than the source's condition then.
     fn is_part(&self, exits: [usize; 2], entry: usize) -> bool {
         let Some(origin) = self.flow.origin(entry) else { return false };
+        exits.into_iter().any(|exit| exit != entry && self.next_branch_is_of(exit, origin, entry))
+    }
+
+    /// Whether an exit leads to more code of the same condition: the group may be less than that.
+    fn has_more(&self, exits: [usize; 2], entry: usize) -> bool {
+        let Some(origin) = self.flow.origin(entry).filter(|_| !self.asserts(entry)) else { return false };
         let has_more = |exit: usize| {
             let Some(block) = self.flow.cfg.blocks.get(exit) else { return false };
             // The jump back to the condition of a loop has its position.
             let end = if matches!(block.terminator, Terminator::Next(_)) { block.last } else { block.end };
             self.flow.units.touches(block.start, end, origin)
         };
-        let asks_more = |exit: usize| self.next_branch_is_of(exit, origin, entry);
-        let controls = self.controls(entry) && !self.asserts(entry);
-        exits.into_iter().any(|exit| exit != entry && ((controls && has_more(exit)) || asks_more(exit)))
+        exits.into_iter().any(|exit| exit != entry && has_more(exit))
+    }
+
+    /// Of the condition of a loop the exit that stays in the loop, where the other one leaves it: elements of a range are made at the
+    /// place of the condition, so their text tells nothing.
+    fn goes_round(&self, exits: [usize; 2], entry: usize) -> Option<Exit> {
+        self.text(entry).filter(|(text, unit)| text.is_loop(*unit))?;
+        let loops = self.loops.get_or_init(|| self.flow.cfg.analyse().loops);
+        let own = loops.innermost(Flow::id(entry))?;
+        match exits.map(|exit| loops.contains(own, Flow::id(exit))) {
+            [true, false] => Some(Exit::First),
+            [false, true] => Some(Exit::Second),
+            _ => None,
+        }
     }
 
     /// Whether the next branch from a block on is one of an expression. A branch of no line can be, too.
