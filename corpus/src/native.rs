@@ -135,16 +135,22 @@ fn limit() -> std::io::Result<()> {
         (libc::RLIMIT_AS, MOST_ALLOCATED),
     ];
     for (resource, most) in limits {
-        // The processor's hard limit kills with another signal than the soft one, so it has to come later.
-        let limit = libc::rlimit { rlim_cur: most, rlim_max: most + 1 };
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: the limit lives until the call returns.
-        if unsafe { libc::setrlimit(resource, &limit) } < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
+        succeed(unsafe { libc::getrlimit(resource, &mut limit) })?;
+        // The processor's hard limit kills with another signal than the soft one, so it has to come later. Whoever called us may have set lower ones.
+        limit.rlim_max = limit.rlim_max.min(most + 1);
+        limit.rlim_cur = most.min(limit.rlim_max);
+        // SAFETY: as above.
+        succeed(unsafe { libc::setrlimit(resource, &limit) })?;
     }
     // SAFETY: the call only has the kernel send this process a signal.
     unsafe { libc::alarm(PATIENCE) };
     Ok(())
+}
+
+fn succeed(result: libc::c_int) -> std::io::Result<()> {
+    if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// What comes of a program in a directory, with a file of it as standard input.
