@@ -173,7 +173,10 @@ int main(void)
         oracle: &["--expect-stdout", "3 6 28"],
     };
     let causes = failing.causes();
-    assert_eq!((&causes[0]["condition"]["place"]["line"], &causes[0]["change"]), (&11.into(), &"pair".into()));
+    assert_eq!(
+        (&causes[0]["condition"]["place"]["line"], &causes[0]["change"]),
+        (&11.into(), &"pair".into())
+    );
 }
 
 /// Also where the run does not crash: what the condition compared had been left over.

@@ -171,7 +171,8 @@ impl Page {
     /// What a step did, and below that where it wrote or read beyond what it meant.
     fn step(&self, step: &StepReport) -> Vec<String> {
         let did = self.at(step.place.as_ref(), &did(step));
-        let beyond = step.overflows.iter().map(|one| format!("{:1$}   {2}", "", self.width, reaches_beyond(one)));
+        let beyond =
+            step.overflows.iter().map(|one| format!("{:1$}   {2}", "", self.width, reaches_beyond(one)));
         [did].into_iter().chain(beyond).collect()
     }
 
@@ -275,7 +276,9 @@ pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'stat
     match cause.effect {
         _ if is_certain => None,
         // Among so many pairs one may save the run by chance.
-        _ if cause.second.as_ref().is_some_and(|second| second.place != cause.condition.place) => Some("perhaps"),
+        _ if cause.second.as_ref().is_some_and(|second| second.place != cause.condition.place) => {
+            Some("perhaps")
+        }
         "repairs" => Some("most likely"),
         _ => Some("perhaps"),
     }
@@ -285,9 +288,10 @@ pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'stat
 pub(crate) fn what_if(cause: &CauseReport, is_certain: bool) -> String {
     let (this, when) = match &cause.second {
         None => ("this, what it compared, or what it guards is wrong", format!("it {},", cause.changed)),
-        Some(_) => {
-            ("these, what they compared, or what they guard is wrong", "both go the other way, and only then,".to_owned())
-        }
+        Some(_) => (
+            "these, what they compared, or what they guard is wrong",
+            "both go the other way, and only then,".to_owned(),
+        ),
     };
     let likely = likelihood(cause, is_certain).map(|likely| format!("{likely} {this}: "));
     format!("{}when {when} the run {}", likely.unwrap_or_default(), cause.otherwise)

@@ -59,8 +59,7 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain>
             continue;
         }
         let heads: Vec<usize> = chains.iter().map(|chain| chain.head.place).collect();
-        let is_news =
-            |one: &Critical| !told.contains(&one.instance.condition) || heads.contains(&one.place);
+        let is_news = |one: &Critical| !told.contains(&one.instance.condition) || heads.contains(&one.place);
         let chain = upstream(search, found, nearest, &critical, is_news);
         told.extend(chain.steps.iter().chain([&chain.head]).map(|one| one.instance.condition));
         match chains.iter_mut().find(|known| known.head.place == chain.head.place) {
@@ -115,7 +114,9 @@ fn upstream(
         let known = |one: &&Critical| chain.iter().all(|member| member.place != one.place);
         let others: Vec<&Critical> =
             all.iter().filter(known).filter(|one| one.effect == nearest.effect && is_news(one)).collect();
-        let next = before.as_ref().and_then(|before| handed_on_by(search.recording, before, &found.instances, &others));
+        let next = before
+            .as_ref()
+            .and_then(|before| handed_on_by(search.recording, before, &found.instances, &others));
         let Some(next) = next else { break };
         before = story_of(search, &found.instances, &next);
         chain.push(next);

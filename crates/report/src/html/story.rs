@@ -206,9 +206,7 @@ pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, m
         let condition = &other.condition;
         html.raw("<li id=\"other-").number(at as u64 + 1).raw("\">\n");
         place_and_text(html, condition.place.as_ref(), Some(&condition.text()), marks);
-        html.raw("<p class=\"did\">")
-            .text(&took(condition))
-            .raw("</p>\n");
+        html.raw("<p class=\"did\">").text(&took(condition)).raw("</p>\n");
         if let Some(second) = &other.second {
             place_and_text(html, second.place.as_ref(), Some(&second.text()), marks);
             html.raw("<p class=\"did\">").text(&took(second)).raw(" then</p>\n");
