@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
 use lift::Reg;
-use program::Stmt;
 use program::conditions::MemberKind;
+use program::{Program, Scope, Stmt, Trust};
 use replay::failure::FailureKind;
 use replay::story::{Link, Role, Story, Told};
 use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind};
@@ -47,11 +47,17 @@ pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
 
 /// The likeliest first; of each condition the likeliest decision.
 pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
-    let kind = &search.failure.kind;
+    let (kind, program) = (&search.failure.kind, search.flow.program());
     let mut critical = found.critical.clone();
     critical.sort_by_cached_key(|one| {
         let worth = worth(kind, found, one);
-        (worth, one.distance.unwrap_or(u32::MAX), Reverse(one.instance.time), one.trial)
+        (
+            is_trusted(program, found, one),
+            worth,
+            one.distance.unwrap_or(u32::MAX),
+            Reverse(one.instance.time),
+            one.trial,
+        )
     });
     let mut chains: Vec<Chain> = Vec::new();
     let mut told = BTreeSet::new();
@@ -67,6 +73,12 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found) -> Vec<Chain> {
         }
     }
     chains
+}
+
+/// Whether a condition is in code that nobody suspects unless asked to: it comes after all that the program itself decides.
+fn is_trusted(program: &Program, found: &Found, one: &Critical) -> bool {
+    let stmt = found.instances.known(&one.instance).and_then(|known| known.stmt.as_ref());
+    stmt.is_some_and(|stmt| Scope::default().of_statement(program, stmt) != Trust::InScope)
 }
 
 /// How much it says that a condition saves the run; the least says most.
