@@ -3,16 +3,18 @@
 use std::io::{self, IsTerminal, Write as _};
 
 use linux::Process;
+use machine::Time;
 use program::{Program, Scope, SourceMap};
-use replay::failure::Verdict;
+use replay::failure::{Failure as Failed, FailureKind, Verdict};
 use replay::oracle::{examine, judge};
 use replay::story::{AskError, Hit, Target};
-use replay::{Case, Heap, Options, Recording};
+use replay::{Case, Gauge, Heap, Options, Recording};
 use report::Paper;
 
 use crate::args::ViewArguments;
-use crate::case_arguments::{CaseArguments, Opened};
+use crate::case_arguments::{CaseArguments, Opened, cut_in_its_loop};
 use crate::exit_code::{self, Failure};
+use crate::fault_report::{self, Past};
 use crate::progress::Progress;
 use crate::streams::{self, tell};
 use crate::view::program_of;
@@ -29,13 +31,26 @@ pub struct RecordedCase {
 
 impl RecordedCase {
     pub fn open(case: &CaseArguments, view: &ViewArguments) -> Result<RecordedCase, Failure> {
+        RecordedCase::record(|| case.open(), view)
+    }
+
+    /// A run that does not end is ended, and counts as a hang.
+    pub fn open_to_an_end(case: &CaseArguments, view: &ViewArguments) -> Result<RecordedCase, Failure> {
+        RecordedCase::record(|| case.open_to_an_end(), view)
+    }
+
+    fn record(
+        open: impl FnOnce() -> Result<Opened, Failure>,
+        view: &ViewArguments,
+    ) -> Result<RecordedCase, Failure> {
         let usage = |error: anyhow::Error| Failure::new(exit_code::USAGE, error);
         let scope = view.scope().map_err(usage)?;
         let map = view.sources.source_map().map_err(usage)?;
-        let Opened { case, mut process } = case.open()?;
+        let Opened { case, mut process } = open()?;
         let start = process.fork();
-        let progress = Progress::begin("running the program");
-        let recording = Recording::make(process, Options::from(case.end()));
+        let options = Options::from(case.end());
+        let progress = Progress::telling(still_running(options.gauge.clone()));
+        let recording = Recording::make(process, options);
         drop(progress);
         for warning in recording.last().kernel.warnings.list() {
             tell(&format!("whydunit: warning: {warning}\n"));
@@ -46,7 +61,15 @@ impl RecordedCase {
 
     /// The same run with another heap.
     pub fn with_heap(&self, heap: Heap) -> Result<RecordedCase, Failure> {
-        let case = Case { heap, ..self.case.clone() };
+        self.again(Case { heap, ..self.case.clone() })
+    }
+
+    /// The beginning of a run that goes round in a loop without end, as far as it is worth looking at.
+    pub fn cut_in_its_loop(&self) -> Result<Option<RecordedCase>, Failure> {
+        cut_in_its_loop(&self.case, &self.recording).map(|case| self.again(case)).transpose()
+    }
+
+    fn again(&self, case: Case) -> Result<RecordedCase, Failure> {
         let mut process = case.load().map_err(|error| Failure::new(exit_code::USAGE, error))?;
         let start = process.fork();
         let recording = Recording::make(process, Options::from(case.end()));
@@ -65,13 +88,54 @@ impl RecordedCase {
         let examined = examine(&self.case, self.start.fork(), &self.view())
             .map_err(|error| Failure::new(exit_code::USAGE, anyhow::Error::from(error)))?;
         self.case = examined.case;
-        Ok(examined.verdict)
+        Ok(match examined.verdict {
+            Verdict::Failed(failure) => {
+                Verdict::Failed(Failed { doing: self.doing(&failure.kind), ..failure })
+            }
+            verdict => verdict,
+        })
+    }
+
+    /// What the program did that it was killed for, as the end of a sentence that begins with "it".
+    fn doing(&mut self, kind: &FailureKind) -> Option<Box<str>> {
+        let is_killed = matches!(kind, FailureKind::Crash { .. } | FailureKind::GuestFault { .. });
+        if is_killed { self.what_happened().map(String::into_boxed_str) } else { None }
+    }
+
+    /// How the program ended by a fault, as the end of a sentence that begins with "it".
+    pub fn what_happened(&mut self) -> Option<String> {
+        let RecordedCase { recording, program, .. } = self;
+        let last = recording.at(recording.end());
+        let exit = recording.exit().clone();
+        fault_report::doing(&last, &exit, program, &mut Recorded { recording, current: None })
     }
 
     /// How processes of the case are looked at.
     pub fn view(&self) -> impl Fn(&Process) -> Program + Sync + use<> {
         let map = self.map.clone();
         move |process| program_of(process).with_source_map(map.clone())
+    }
+}
+
+/// What a recording knows of the past.
+struct Recorded<'a> {
+    recording: &'a mut Recording,
+    current: Option<Process>,
+}
+
+impl Past for Recorded<'_> {
+    fn at(&mut self, time: Time) -> Option<&Process> {
+        let process = self.recording.at(time);
+        Some(self.current.insert(process))
+    }
+}
+
+/// How far a run is, in words.
+pub fn still_running(gauge: Gauge) -> impl Fn() -> String + Send + 'static {
+    const GIGA: u64 = 1_000_000_000;
+    move || match gauge.done() / GIGA {
+        0 => "running the program".to_owned(),
+        done => format!("still running after {done} G instructions"),
     }
 }
 

@@ -11,8 +11,8 @@ use locate::criterion::asked_of;
 use locate::explain::Explanation;
 use locate::inducing::Inducing;
 use locate::switching::{Judge, Meter, Options, Order, Parking, Search};
-use replay::failure::{Failure as Failed, Verdict};
-use replay::oracle::Assertions;
+use replay::failure::{Failure as Failed, FailureKind, Verdict};
+use replay::oracle::{Assertions, ask};
 use replay::{Code, Flow, Heap, Patience, escaped, without_wrong_bytes};
 use report::{ExplainReport, Explained, Page, envelope};
 use serde_json::json;
@@ -62,7 +62,12 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         arguments.view.suspect.push("*".to_owned());
     }
     let arguments = &arguments;
-    let mut recorded = RecordedCase::open(&arguments.case, &arguments.view)?;
+    let mut recorded = RecordedCase::open_to_an_end(&arguments.case, &arguments.view)?;
+    let mut given_up = None;
+    if let Some(cut) = recorded.cut_in_its_loop()? {
+        given_up = Some(recorded.recording.end());
+        recorded = cut;
+    }
     let mut verdict = recorded.judge()?;
     if verdict.failure().is_none() && recorded.case.heap == Heap::Checked {
         // What a program does wrong may show only with its own allocator.
@@ -74,7 +79,11 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
             recorded = other;
         }
     }
-    let Verdict::Failed(failure) = verdict else { return did_not_fail(&recorded, &verdict) };
+    let Verdict::Failed(mut failure) = verdict else { return did_not_fail(&recorded, &verdict) };
+    if let FailureKind::Hang { given_up: later, .. } = &mut failure.kind {
+        *later = given_up;
+    }
+    warn_of_oracle(&recorded, &failure);
     interrupt::catch();
     let limits = Stopping { threads: jobs(arguments), budget: inducing::RUNS, deadline: deadlines.input };
     let inducing = inducing::of(arguments, &limits, &mut recorded)?;
@@ -95,7 +104,8 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         PageFormat::Text => report.text(asking::paper()),
         PageFormat::Json => {
             let counts = json!(report.search);
-            let verdict = Verdict::Failed(failure.clone());
+            let emission = failure.emission.or(explanation.emission);
+            let verdict = Verdict::Failed(Failed { emission, ..failure.clone() });
             let causes = report.verdict().iter().map(|cause| json!(cause)).collect();
             envelope("explain", &recorded.case, &verdict, vec![json!(report)], causes, counts)
         }
@@ -104,6 +114,16 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
     explain_page::write(&text, arguments.output.as_deref())?;
     let is_explained = !explanation.causes.is_empty() || explanation.unset.is_some();
     Ok(if is_explained { exit_code::SUCCESS } else { exit_code::NO_ANSWER })
+}
+
+/// Nobody has asked the user's own oracle about a run that fails without it, but what trials come to is for it to say.
+fn warn_of_oracle(recorded: &RecordedCase, failure: &Failed) {
+    if matches!(failure.kind, FailureKind::OracleSaysSo { .. }) {
+        return;
+    }
+    if let Err(error) = ask(&recorded.case, recorded.recording.last()) {
+        tell(&format!("whydunit: warning: {error}\n"));
+    }
 }
 
 /// Sources are compiled first; the program that comes of them is run in their place.

@@ -14,16 +14,16 @@ use linux::Process;
 use locate::minimize::{
     Compared, Counts, Difference, Input, MinimizeError, Minimized, Minimizer, Options, PartName,
 };
-use replay::Case;
 use replay::failure::Verdict;
+use replay::{Case, Options as Recorded, Recording};
 use report::{
     ArgumentsReport, DifferenceReport, MinimizeReport, PartReport, RunsReport, SpanReport, envelope,
 };
 use serde_json::json;
 
 use crate::args::{Format, ViewArguments, count};
-use crate::asking;
-use crate::case_arguments::CaseArguments;
+use crate::asking::{self, still_running};
+use crate::case_arguments::{CaseArguments, Opened, cut_in_its_loop};
 use crate::exit_code::{self, Failure};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -67,10 +67,12 @@ pub fn minimize(arguments: &MinimizeArguments) -> Result<u8, Failure> {
     // At once, so that a long search is not for nothing.
     files::check(&arguments.output).map_err(usage)?;
     let passing = arguments.passing_input.as_deref().map(read).transpose().map_err(usage)?;
-    let case = arguments.case.open()?.case;
+    let Opened { case, process } = arguments.case.open_to_an_end()?;
     let limits = Stopping::new(arguments);
     let view = |process: &Process| program_of(process).with_source_map(map.clone());
-    let progress = Progress::begin("running the program");
+    let options = Recorded::from(case.end());
+    let progress = Progress::telling(still_running(options.gauge.clone()));
+    let case = cut_in_its_loop(&case, &Recording::make(process, options)).unwrap_or(case);
     let minimizer = Minimizer::new(&case, &view).map_err(refused)?;
     drop(progress);
 

@@ -18,11 +18,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of something of which nobody knows how long it takes.
-    pub fn begin(what: &'static str) -> Progress {
-        Progress::of(what, Gauge::default())
-    }
-
     /// Of passes that tell how far they have come.
     pub fn of(what: &'static str, gauge: Gauge) -> Progress {
         Progress::telling(move || what_and_share(what, gauge.percent()))

@@ -1,17 +1,14 @@
 //! `whydunit why`: the story of a value.
 
-use linux::Process;
 use linux::fs::Stream;
-use machine::Time;
+use replay::Code;
 use replay::story::Subject;
-use replay::{Code, Recording};
 use report::{WhyReport, envelope};
 use serde_json::json;
 
 use crate::args::{Format, WhyArguments};
 use crate::asking::{self, RecordedCase};
 use crate::exit_code::{self, Failure};
-use crate::fault_report::{self, Past};
 use crate::progress::Progress;
 use crate::view::{short_path, tell_warnings_about};
 
@@ -26,7 +23,11 @@ pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
     drop(progress);
     let mut report = WhyReport::new(&story, &short_path);
     match &story.asked.subject {
-        Subject::Crash { .. } => report.asked.detail = what_happened(&mut recorded),
+        Subject::Crash { .. } => {
+            let told = recorded.what_happened();
+            report.asked.detail =
+                told.or_else(|| recorded.verdict().failure().map(|failure| failure.to_string()));
+        }
         Subject::Output { stream, offset, .. } => {
             let output = recorded.recording.last().kernel.output.contents(*stream);
             report.show_output(&output, *offset);
@@ -50,28 +51,6 @@ pub fn why(arguments: &WhyArguments) -> Result<u8, Failure> {
     };
     asking::print(&text)?;
     Ok(status)
-}
-
-/// What a recording knows of the past.
-struct Recorded<'a> {
-    recording: &'a mut Recording,
-    current: Option<Process>,
-}
-
-impl Past for Recorded<'_> {
-    fn at(&mut self, time: Time) -> Option<&Process> {
-        let process = self.recording.at(time);
-        Some(self.current.insert(process))
-    }
-}
-
-/// How the program ended, as the end of a sentence that begins with "it".
-fn what_happened(recorded: &mut RecordedCase) -> Option<String> {
-    let RecordedCase { recording, program, .. } = recorded;
-    let last = recording.at(recording.end());
-    let exit = recording.exit().clone();
-    fault_report::doing(&last, &exit, program, &mut Recorded { recording, current: None })
-        .or_else(|| recorded.verdict().failure().map(|failure| failure.to_string()))
 }
 
 /// For messages.

@@ -184,9 +184,13 @@ fn with_reading_sorted(text: &str) -> String {
 }
 
 fn without_numbers(line: &str) -> String {
+    // Whether there are any that made no difference, or several, depends on the host, too.
+    if let Some((indent, _)) = line.split_once("of the trials ") {
+        return format!("{indent}of the trials …");
+    }
     let words = line.split_inclusive(' ').map(|word| {
         let number = word.trim_start_matches('(').trim_end_matches([' ', ')', ';', ',']);
-        match !number.is_empty() && number.chars().all(|one| one.is_ascii_digit()) {
+        match !number.is_empty() && number.chars().all(|one| one.is_ascii_digit() || one == ',') {
             true => word.replacen(number, "…", 1),
             false => word.to_owned(),
         }

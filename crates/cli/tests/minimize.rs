@@ -57,7 +57,7 @@ fn standard_input_is_reduced_and_the_command_that_is_told_fails() {
     let ran = scratch.whydunit(&["minimize", "--stdin", "input.txt", "--", "./parse", "x"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     assert!(ran.stdout.starts_with("./parse was killed by SIGSEGV\n\n"), "{}", ran.stdout);
-    let figures = format!("stdin: {} → 1 bytes; arguments: 1 → 0 (1 → 0 bytes); ", INPUT.len());
+    let figures = format!("stdin: {} → 1 byte; arguments: 1 → 0 (1 → 0 bytes); ", INPUT.len());
     assert!(ran.stdout.contains(&figures), "{}", ran.stdout);
     assert_eq!(command(&ran.stdout), "./parse < whydunit-minimized/stdin");
     assert_eq!(read(&scratch, "whydunit-minimized/stdin"), "[");
@@ -86,7 +86,7 @@ fn files_are_written_beside_it_and_named_in_the_command() {
     let ran = scratch.whydunit(&["minimize", "-o", "a b", "--", "./parse", "x y", "input.txt", "more"]);
     assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
     assert!(
-        ran.stdout.contains(&format!("input.txt: {} → 1 bytes; arguments: 3 → 2", INPUT.len())),
+        ran.stdout.contains(&format!("input.txt: {} → 1 byte; arguments: 3 → 2", INPUT.len())),
         "{}",
         ran.stdout
     );

@@ -426,11 +426,7 @@ fn a_text_ends_with_its_block_and_fresh_memory_is_said_to_be_that() {
     let ran = scratch.whydunit(&["why", "--at", "neighbours.c:14:copy", "--", &program, "beta"]);
     let headline = "why is `copy` \"be\" and 4 bytes of fresh memory at neighbours.c:14?";
     assert!(ran.stdout.contains(headline), "{}{}", ran.stdout, ran.stderr);
-    assert!(
-        ran.stdout.contains("copy = \"\" and 6 bytes of fresh memory, returned by malloc"),
-        "{}",
-        ran.stdout
-    );
+    assert!(ran.stdout.contains("copy = 6 bytes of fresh memory, returned by malloc"), "{}", ran.stdout);
 }
 
 #[test]

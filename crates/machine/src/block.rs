@@ -169,6 +169,11 @@ impl CodeSpace {
         self.blocks.read().is_ok_and(|blocks| blocks.values().any(|block| overlaps(block)))
     }
 
+    /// Whether a block has been lifted that begins at an address.
+    pub fn begins_at(&self, address: u64) -> bool {
+        self.blocks.read().is_ok_and(|blocks| blocks.contains_key(&address))
+    }
+
     pub fn block_count(&self) -> usize {
         self.blocks.read().map_or(0, |blocks| blocks.len())
     }

@@ -192,6 +192,12 @@ impl Machine {
         self.space.block_count()
     }
 
+    /// How many blocks there will be if nothing is executed from here on that was not executed before: where a run is stopped, one may begin
+    /// that is none of the program's.
+    pub fn block_count_without_news(&self) -> usize {
+        self.space.block_count() + usize::from(!self.space.begins_at(self.cpu.rip))
+    }
+
     /// A hash of all that a program can observe of this state: registers and memory.
     pub fn state_hash(&self) -> u64 {
         let mut hash = self.memory.hash();

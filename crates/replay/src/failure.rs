@@ -7,6 +7,7 @@ use program::Place;
 
 use crate::case::{Bytes, Channel};
 use crate::escaped::escaped;
+use crate::numbers::grouped;
 
 /// A run that went wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,8 @@ pub struct Failure {
     pub emission: Option<Time>,
     /// Of wrong output to a stream: the system call instruction that wrote the wrong byte, which may be long after.
     pub write: Option<Time>,
+    /// What the program did that it was killed for, as the end of a sentence that begins with "it", where somebody has looked.
+    pub doing: Option<Box<str>>,
     /// What to ask the past about.
     pub criterion: Vec<Criterion>,
     /// What should have been true, in words or in C.
@@ -58,6 +61,8 @@ pub enum FailureKind {
     /// It did not end, or waits in a system call for what cannot happen any more.
     Hang {
         call: Option<&'static str>,
+        /// When the run was given up, if that was later than what is looked at of it.
+        given_up: Option<Time>,
     },
     AssertViolated(Violation),
     /// The user's own oracle says so; with what it printed.
@@ -189,8 +194,8 @@ impl Outcome {
 impl Failure {
     /// A failure with nothing known but its kind and time.
     pub fn new(kind: FailureKind, time: Time) -> Failure {
-        let (emission, write, property, expected) = Default::default();
-        Failure { kind, time, emission, write, criterion: Vec::new(), property, expected }
+        let (emission, write, doing, property, expected) = Default::default();
+        Failure { kind, time, emission, write, doing, criterion: Vec::new(), property, expected }
     }
 
     /// Whether another run failed in the same way at the same place. Times differ from run to run and do not count.
@@ -213,7 +218,7 @@ impl Failure {
                 place(a) == place(b)
             }
             (Kind::WrongExit { actual: a, .. }, Kind::WrongExit { actual: b, .. }) => a == b,
-            (Kind::Hang { call: a }, Kind::Hang { call: b }) => a == b,
+            (Kind::Hang { call: a, .. }, Kind::Hang { call: b, .. }) => a == b,
             (Kind::AssertViolated(a), Kind::AssertViolated(b)) => {
                 (&a.file, a.line, &a.expression) == (&b.file, b.line, &b.expression)
             }
@@ -255,20 +260,27 @@ impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             FailureKind::Crash { signal, .. } => {
-                write!(formatter, "was killed by {}", linux::signal::name(*signal))
+                write!(formatter, "was killed by {}", linux::signal::name(*signal))?;
+                match &self.doing {
+                    Some(doing) => write!(formatter, ": it {doing}"),
+                    None => Ok(()),
+                }
             }
             FailureKind::StackOverflow { size, .. } => {
                 write!(formatter, "used up its stack of {} MiB", size >> 20)
             }
             FailureKind::Abort(abort) => abort.fmt(formatter),
-            FailureKind::GuestFault { what, .. } => formatter.write_str(what),
+            FailureKind::GuestFault { what, .. } => {
+                formatter.write_str(self.doing.as_deref().unwrap_or(what))
+            }
             FailureKind::WrongOutput(wrong) => wrong.fmt(formatter),
             FailureKind::WrongExit { actual, expected } => {
                 write!(formatter, "exited with status {actual}, expected {expected}")
             }
-            FailureKind::Hang { call: Some(call) } => write!(formatter, "waits for ever in {call}"),
-            FailureKind::Hang { call: None } => {
-                write!(formatter, "had not ended after {} instructions", self.time.0)
+            FailureKind::Hang { call: Some(call), .. } => write!(formatter, "waits for ever in {call}"),
+            FailureKind::Hang { call: None, given_up } => {
+                let instructions = given_up.unwrap_or(self.time);
+                write!(formatter, "was still running after {} instructions", grouped(instructions.0))
             }
             FailureKind::AssertViolated(violation) => violation.fmt(formatter),
             FailureKind::OracleSaysSo { message } if message.is_empty() => {

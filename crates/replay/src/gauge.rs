@@ -29,6 +29,10 @@ impl Gauge {
         self.0.done.store(done, Ordering::Relaxed);
     }
 
+    pub fn done(&self) -> u64 {
+        self.0.done.load(Ordering::Relaxed)
+    }
+
     /// In percent, rounded down; `None` if nothing has begun.
     pub fn percent(&self) -> Option<u64> {
         let all = self.0.all.load(Ordering::Relaxed);

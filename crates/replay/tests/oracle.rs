@@ -162,7 +162,7 @@ fn standard_error_files_and_statuses_are_compared() {
 fn a_hang_is_a_failure_and_a_limit_is_none() {
     let program = Program::new("hang");
     let failure = program.failure(&["spin"], vec![Expectation::EndsWithin(2_000_000)]);
-    assert_eq!(failure.to_string(), "had not ended after 2000000 instructions");
+    assert_eq!(failure.to_string(), "was still running after 2,000,000 instructions");
     let limited = program.examine(&["spin"], vec![]);
     assert!(matches!(limited.verdict, Verdict::CannotTell(_)), "{:?}", limited.verdict);
     let failure = program.failure(&["wait"], vec![]);

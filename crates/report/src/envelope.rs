@@ -110,7 +110,7 @@ fn details(kind: &FailureKind) -> Value {
             "expected_line": wrong.expected,
         }),
         FailureKind::WrongExit { actual, .. } => json!({ "status": actual }),
-        FailureKind::Hang { call } => json!({ "call": call }),
+        FailureKind::Hang { call, .. } => json!({ "call": call }),
         FailureKind::AssertViolated(violation) => json!({
             "file": violation.file,
             "line": violation.line,

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use locate::switching::Statistics;
+use replay::grouped;
+use replay::story::condition_in;
 
-use crate::explain::{
-    CauseReport, ConditionReport, ExplainReport, InducingReport, LineReport, RecursionReport,
+use crate::evidence_text::{
+    and_more, as_far_as, besides, difference, found_by, limits_of, others_that_save, tried_of,
+    what_came_of_trials,
 };
+use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, RecursionReport};
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
@@ -35,7 +38,7 @@ impl ExplainReport {
                 page.steps("VALUE", &self.value);
                 page.steps("FROM", &cause.before);
                 page.others(others, self.left_out);
-                page.path(cause, &self.failed);
+                page.path(cause, self);
                 page.beside(&self.beside);
                 page.reading(self.not_told_yet(cause));
             }
@@ -53,6 +56,11 @@ impl ExplainReport {
 
     /// What is to be read after all that is told of a cause: what has to do with it, then what else the failure depends on.
     fn not_told_yet<'r>(&'r self, cause: &'r CauseReport) -> impl Iterator<Item = &'r LineReport> {
+        cause.reading.iter().chain(&self.further).filter(self.is_news(cause))
+    }
+
+    /// Whether a line is told nowhere before what is to be read.
+    pub(crate) fn is_news(&self, cause: &CauseReport) -> impl Fn(&&LineReport) -> bool + use<> {
         let conditions =
             self.causes.iter().map(|cause| &cause.condition).chain(&cause.second).chain(&cause.steps);
         let conditions = conditions.filter_map(|condition| condition.place.as_ref());
@@ -60,8 +68,17 @@ impl ExplainReport {
         let steps = steps.filter_map(|step| step.place.as_ref());
         let lines = self.beside.iter().chain(&self.failed_at).map(|line| &line.place);
         let told: BTreeSet<String> = conditions.chain(steps).chain(lines).map(spot).collect();
-        let is_news = move |line: &&LineReport| !told.contains(&spot(&line.place));
-        cause.reading.iter().chain(&self.further).filter(is_news)
+        move |line: &&LineReport| !told.contains(&spot(&line.place))
+    }
+
+    /// The statement that failed, where the way from a cause does not end with it.
+    pub(crate) fn end_of_way(&self, cause: &CauseReport) -> Option<&LineReport> {
+        let last = match cause.way() {
+            [_] => cause.condition.place.as_ref(),
+            way => way.last().and_then(|step| step.place.as_ref()),
+        };
+        let failed = self.failed_at.as_ref().filter(|_| cause.missed_way().is_none());
+        failed.filter(|line| last.map(spot) != Some(spot(&line.place)))
     }
 
     /// How wide the places are that stand under each other.
@@ -149,17 +166,18 @@ impl Page {
         self.section("CAUSE", &lines);
     }
 
-    fn path(&mut self, cause: &CauseReport, failed: &str) {
+    fn path(&mut self, cause: &CauseReport, report: &ExplainReport) {
         if cause.way().is_empty() {
             return;
         }
         let (first, last) = match cause.missed_way() {
             Some((so, end)) => (format!("{}, {so}", decided(&cause.condition)), end),
-            None => (decided(&cause.condition), failed.to_owned()),
+            None => (decided(&cause.condition), report.failed.clone()),
         };
         let mut lines = vec![self.at(cause.condition.place.as_ref(), &first)];
         lines.extend(cause.way().iter().skip(1).flat_map(|step| self.step(step)));
-        lines.push(format!("{:1$}   {last}", "", self.width));
+        lines.extend(self.listed(report.end_of_way(cause)));
+        lines.push(format!("{:1$}   {2}", "", self.width, plain(&last)));
         self.section("PATH", &lines);
     }
 
@@ -187,8 +205,8 @@ impl Page {
             }
             lines.push(format!("{:1$}   {2}", "", self.width, otherwise(other)));
         }
-        if left_out > 0 {
-            lines.push(format!("and {left_out} more decisions that save the run"));
+        if left_out > 0 && !others.is_empty() {
+            lines.push(and_more(left_out));
         }
         if !lines.is_empty() {
             self.text.push_str(&self.paper.paint(Colour::Headline, "ALSO POSSIBLE"));
@@ -237,26 +255,10 @@ impl Page {
         if search.cases + search.wholes + search.pairs > 0 {
             parts.push(format!("besides, because no single decision helped: {}", besides(search)));
         }
-        parts.push(format!(
-            "{} ended as the failing run without being run on, {} were set aside and run on, {} were given up for what they printed, {} by budget · {} instructions in all",
-            search.parked_for_good, search.woken, search.wrong_output, search.cut_short, search.instructions
-        ));
+        parts.push(what_came_of_trials(search));
+        parts.extend(others_that_save(report));
         parts.extend(difference(report));
-        if search.unverified > 0 {
-            parts.push(format!(
-                "{} more trials passed as far as the machine can tell, and were not run again or could not be judged",
-                search.unverified
-            ));
-        }
-        if search.unclassified > 0 {
-            parts.push(format!(
-                "{} trials failed as well, and were not looked at whether they avoided the crash before",
-                search.unclassified
-            ));
-        }
-        if search.left_out > 0 {
-            parts.push(format!("{} earlier decisions were not looked at", search.left_out));
-        }
+        parts.extend(limits_of(search));
         if report.is_cut_short {
             parts.push(CUT_SHORT.to_owned());
         }
@@ -307,15 +309,16 @@ pub(crate) fn otherwise(cause: &CauseReport) -> String {
 pub(crate) fn which(condition: &ConditionReport) -> String {
     match (condition.number, condition.total) {
         (_, 0 | 1) => String::new(),
-        (number, total) => format!(" (decision {number} of {total})"),
+        (number, total) => format!(" (decision {} of {})", grouped(number), grouped(total)),
     }
 }
 
 /// The conditions that were decided by the outcome of a cause and save the run as well.
 pub(crate) fn dependents(cause: &CauseReport) -> Option<String> {
+    let own = cause.condition.place.as_ref().map(spot);
     let mut places: Vec<String> = Vec::new();
     for place in cause.steps.iter().filter_map(|step| step.place.as_ref()).map(spot) {
-        if !places.contains(&place) {
+        if !places.contains(&place) && own.as_ref() != Some(&place) {
             places.push(place);
         }
     }
@@ -332,10 +335,13 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
             vec!["no condition of the program's own code was decided before the failure".to_owned()]
         }
         (true, _) => {
-            vec![format!("not found: {tried} of {} decisions were tried", report.search.candidates)]
+            vec![format!("not found: {}", tried_of(&report.search))]
         }
         (false, _) => vec![
-            format!("no condition explains this: each of the {tried} decisions was tried the other way,"),
+            match tried {
+                1 => "no condition explains this: the only decision was tried the other way,".to_owned(),
+                tried => format!("no condition explains this: each of the {} decisions was tried the other way,", grouped(tried)),
+            },
             match besides(&report.search) {
                 tried if tried.is_empty() => format!("and none of that saves the run{}.", as_far_as(&report.search)),
                 tried => format!("besides {tried}: none of that saves the run{}.", as_far_as(&report.search)),
@@ -351,68 +357,18 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
     }
 }
 
-/// What limits a claim that nothing saves the run.
-fn as_far_as(search: &Statistics) -> String {
-    match search.unverified + search.unclassified {
-        0 => String::new(),
-        unknown => format!(", as far as was looked: {unknown} trials were not judged to the end"),
-    }
-}
-
 /// What the statements are that are listed in place of a cause.
 pub(crate) fn lead_of_computed(report: &ExplainReport) -> &'static str {
     match report.is_missing {
         true => {
             "What led to what the program did in its place (how it ended, what it wrote last), the nearest first"
         }
+        // Nothing has been said of what is wrong.
+        false if report.is_cut_short || report.search.candidates == 0 => {
+            "What computed what is wrong, the nearest first, then what decided about it"
+        }
         false => "What computed it, the nearest first, then what decided about it",
     }
-}
-
-/// What was tried besides single decisions.
-pub(crate) fn besides(search: &Statistics) -> String {
-    let kinds = [
-        (search.cases, "other cases of switch statements"),
-        (search.wholes, "times all decisions of one condition together"),
-        (search.pairs, "pairs of the most promising decisions"),
-    ];
-    let tried: Vec<String> =
-        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    listed(&tried)
-}
-
-/// How the cause was found, or how much was tried.
-pub(crate) fn found_by(report: &ExplainReport) -> String {
-    let search = &report.search;
-    match report.causes.first() {
-        Some(cause) => format!(
-            "trial {} of {} · found again in a run of its own from the start",
-            cause.trial,
-            search.tried + search.cases + search.wholes + search.pairs
-        ),
-        None => format!("{} of {} decisions tried", search.tried, search.candidates),
-    }
-}
-
-/// What makes the difference to a passing input, and how that is known where it may be more than what matters.
-pub(crate) fn difference(report: &ExplainReport) -> Vec<String> {
-    let Some(InducingReport { bytes, part, basis, .. }) = &report.difference else { return Vec::new() };
-    let what = match *basis {
-        "minimized" => "minimizing came to two inputs, of which one fails and one passes, that differ",
-        _ => "the input differs from the passing one",
-    };
-    let differs = format!(
-        "{what} in {bytes} bytes of {}; {} decisions lie on a way from there to the failure",
-        plain(part),
-        report.search.on_the_way
-    );
-    let reason = match *basis {
-        "unjudged" => Some("nothing could judge whether the program passes with the other one"),
-        "untried" => Some("there was no time to try the other one"),
-        _ => None,
-    };
-    let as_they_are = |reason| format!("that is the difference of the two texts as they are: {reason}");
-    [differs].into_iter().chain(reason.map(as_they_are)).collect()
 }
 
 /// Who calls whom without end.
@@ -460,7 +416,7 @@ pub(crate) fn decided(condition: &ConditionReport) -> String {
 pub(crate) fn did(step: &StepReport) -> String {
     let text = step.text.as_deref().map(plain).unwrap_or_default();
     if let Some(holds) = step.holds {
-        return format!("{text} is {holds}");
+        return format!("({}) is {holds}", condition_in(&text));
     }
     let made: Vec<String> = step
         .made

@@ -3,6 +3,7 @@
 //! say the same.
 
 mod envelope;
+mod evidence_text;
 mod explain;
 mod explain_text;
 mod html;

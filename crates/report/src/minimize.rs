@@ -1,6 +1,6 @@
 //! A reduced input, as it is reported.
 
-use replay::Bytes;
+use replay::{Bytes, counted, grouped};
 use serde::Serialize;
 
 use crate::quote::{listed, plain, quoted};
@@ -104,18 +104,22 @@ impl MinimizeReport {
     pub fn figures(&self) -> String {
         let mut parts = Vec::new();
         for part in &self.parts {
-            parts.push(format!("{}: {} bytes", plain(&part.name), change(part.before, part.after)));
+            parts.push(format!("{}: {}", plain(&part.name), bytes(part.before, part.after)));
         }
         let ArgumentsReport { before, after, bytes_before, bytes_after } = self.arguments;
         if before > 0 {
             let bytes = match bytes_before == bytes_after {
                 true => String::new(),
-                false => format!(" ({} bytes)", change(bytes_before, bytes_after)),
+                false => format!(" ({})", bytes(bytes_before, bytes_after)),
             };
             parts.push(format!("arguments: {}{bytes}", change(before, after)));
         }
         let RunsReport { asked, remembered } = self.runs;
-        parts.push(format!("{} runs, {} of them remembered", grouped(asked), grouped(remembered)));
+        let runs = counted(asked, "run", "runs");
+        parts.push(match remembered {
+            0 => runs,
+            remembered => format!("{runs}, {} of them remembered", grouped(remembered)),
+        });
         parts.join("; ")
     }
 }
@@ -170,6 +174,10 @@ fn shown(bytes: &[u8]) -> String {
     Paper::cut(&quoted(&text), LONGEST_QUOTE)
 }
 
+fn bytes(before: usize, after: usize) -> String {
+    format!("{} {}", change(before, after), if after == 1 { "byte" } else { "bytes" })
+}
+
 fn change(before: usize, after: usize) -> String {
     match before == after {
         true => grouped(before as u64),
@@ -177,29 +185,9 @@ fn change(before: usize, after: usize) -> String {
     }
 }
 
-/// `5,120`
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, text) in [(0, "0"), (999, "999"), (5120, "5,120"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     fn span(offset: usize, given_offset: Option<u64>, bytes: &str, instead: &str) -> String {
         let (bytes, instead) = (Bytes::from(bytes), Bytes::from(instead));
@@ -233,5 +221,10 @@ mod tests {
             report.figures(),
             "stdin: 5,120 → 23 bytes; arguments: 4 → 2 (9 → 5 bytes); 214 runs, 180 of them remembered"
         );
+        let parts = vec![PartReport { name: "stdin".to_owned(), before: 34, after: 1, file: None }];
+        let arguments = ArgumentsReport { before: 0, after: 0, bytes_before: 0, bytes_after: 0 };
+        let runs = RunsReport { asked: 1, remembered: 0 };
+        let report = MinimizeReport { parts, arguments, runs, ..report };
+        assert_eq!(report.figures(), "stdin: 34 → 1 byte; 1 run");
     }
 }

@@ -138,7 +138,8 @@ pub fn normalised(text: &str) -> String {
     let text: String = words.map(word).collect();
     let lines = text.lines().map(|line| match line.split_once(" instructions in all") {
         Some((before, _)) => {
-            format!("{}… instructions in all", before.trim_end_matches(|one: char| one.is_ascii_digit()))
+            let is_digit = |one: char| one.is_ascii_digit() || one == ',';
+            format!("{}… instructions in all", before.trim_end_matches(is_digit))
         }
         None => line.to_owned(),
     });

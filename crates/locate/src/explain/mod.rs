@@ -51,6 +51,8 @@ pub struct Explanation {
     /// Without a cause: where what is wrong came from, the nearest first, and after that what decided about it.
     pub computed: Vec<(Stmt, u32)>,
     pub history: History,
+    /// Of wrong output: when the program's own code put the wrong byte into the stream.
+    pub emission: Option<Time>,
     pub statistics: Statistics,
     pub is_cut_short: bool,
     /// Nobody waited until all that there is to tell about the causes was found out.
@@ -155,6 +157,7 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         further: Vec::new(),
         computed,
         history,
+        emission: Some(found.emission).filter(|emission| *emission < search.failure.time),
         statistics: found.statistics,
         is_cut_short: found.is_cut_short,
         is_told_in_part: search.recording.patience().is_over(),

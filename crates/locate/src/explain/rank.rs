@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use lift::Reg;
 use machine::Time;
-use program::Stmt;
 use program::conditions::MemberKind;
+use program::{Program, Scope, Stmt, Trust};
 use replay::failure::FailureKind;
 use replay::story::{Link, Role, Story, Told};
 use replay::{Cell, Outcome, Question, Recording, Scanner, Seed, SeedKind};
@@ -46,11 +46,16 @@ pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
 
 /// The likeliest first; of each condition the likeliest decision. The condition right around what failed is `near`.
 pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain> {
-    let kind = &search.failure.kind;
+    let (kind, program) = (&search.failure.kind, search.flow.program());
     let mut critical = found.critical.clone();
     critical.sort_by_cached_key(|one| {
-        let worth = worth(kind, found, one, near);
-        (worth, one.distance.unwrap_or(u32::MAX), Reverse(one.instance.time), one.trial)
+        (
+            is_trusted(program, found, one),
+            worth(kind, found, one, near),
+            one.distance.unwrap_or(u32::MAX),
+            Reverse(one.instance.time),
+            one.trial,
+        )
     });
     let mut chains: Vec<Chain> = Vec::new();
     let mut told = BTreeSet::new();
@@ -71,6 +76,12 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain>
         }
     }
     chains
+}
+
+/// Whether a condition is in code that nobody suspects unless asked to: it comes after all that the program itself decides.
+fn is_trusted(program: &Program, found: &Found, one: &Critical) -> bool {
+    let stmt = found.instances.known(&one.instance).and_then(|known| known.stmt.as_ref());
+    stmt.is_some_and(|stmt| Scope::default().of_statement(program, stmt) != Trust::InScope)
 }
 
 /// How much it says that a condition saves the run; the least says most.

@@ -15,7 +15,7 @@ const OFTEN: usize = 8;
 const MOST_CALLS: usize = 6;
 
 /// A call that leads to itself again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RecursiveCall {
     pub caller: String,
     pub callee: String,
@@ -31,14 +31,19 @@ pub fn calls(search: &mut Search<'_, '_>) -> Vec<RecursiveCall> {
     let program = search.flow.program();
     let frames = program.backtrace_of(&State::of(&process.machine), MOST_FRAMES).frames;
     let places: Vec<u64> = frames.iter().map(|frame| frame.lookup).collect();
+    // Several calls in one line are one call to who reads it.
+    let call = |callee: u64, caller: u64| RecursiveCall {
+        caller: name_of(program, caller),
+        callee: name_of(program, callee),
+        stmt: program.statement_at(caller),
+    };
     let calls = places.windows(2).filter_map(|pair| match pair {
-        [callee, caller] => Some((*callee, *caller)),
+        [callee, caller] => Some(call(*callee, *caller)),
         _ => None,
     });
-    let mut counts: HashMap<(String, u64), usize> = HashMap::new();
-    let mut found: Vec<(String, u64)> = Vec::new();
-    for (callee, caller) in calls {
-        let call = (name_of(program, callee), caller);
+    let mut counts: HashMap<RecursiveCall, usize> = HashMap::new();
+    let mut found = Vec::new();
+    for call in calls {
         let count = counts.entry(call.clone()).or_default();
         *count += 1;
         if *count == OFTEN {
@@ -46,12 +51,7 @@ pub fn calls(search: &mut Search<'_, '_>) -> Vec<RecursiveCall> {
         }
     }
     found.truncate(MOST_CALLS);
-    let told = |(callee, place): (String, u64)| RecursiveCall {
-        caller: name_of(program, place),
-        callee,
-        stmt: program.statement_at(place),
-    };
-    found.into_iter().map(told).collect()
+    found
 }
 
 fn name_of(program: &Program, address: u64) -> String {

@@ -26,6 +26,8 @@ const FIRST_BATCH: usize = 64;
 const LARGEST_BATCH: usize = 1 << 14;
 /// Of a recursion without end, so many rounds of it are looked at: all of them are alike, and each trial of one takes all the way back.
 const MOST_ROUNDS: usize = 64;
+/// The same of a loop without end, whose rounds are as alike, but cost less.
+const MOST_ROUNDS_OF_HANGS: usize = 1024;
 /// What a trial may take beyond what the failing run took; of a hang, which was cut off anyway, less.
 const GRACE: u64 = 1 << 20;
 /// So many trials that passed are run again after nobody wants to wait any more.
@@ -137,7 +139,11 @@ impl<'a, 'p> Search<'a, 'p> {
             let instance = instances.list.get(*place).filter(|instance| instance.time > bounds.after);
             instance.and_then(|instance| instances.known(instance)).is_some_and(|known| !known.is_switch())
         });
-        let rounds = if is_recursion(&self.failure.kind) { MOST_ROUNDS } else { usize::MAX };
+        let rounds = match self.failure.kind {
+            FailureKind::StackOverflow { .. } => MOST_ROUNDS,
+            FailureKind::Hang { .. } => MOST_ROUNDS_OF_HANGS,
+            _ => usize::MAX,
+        };
         let left_out = only_so_many_of_each(&mut order, &instances, rounds);
         order.truncate(bounds.most);
         meter.expects(order.len());
@@ -295,10 +301,6 @@ impl<'a, 'p> Search<'a, 'p> {
             _ => Time(end.0.saturating_add(end.0 / 2).saturating_add(GRACE)).min(self.judge.case.end()),
         }
     }
-}
-
-fn is_recursion(kind: &FailureKind) -> bool {
-    matches!(kind, FailureKind::StackOverflow { .. })
 }
 
 /// Leaves out all decisions of a condition but the first so many, and says how many those are.

@@ -5,6 +5,7 @@
 
 mod c;
 mod rust;
+mod written;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,6 +14,8 @@ use tree_sitter::{Node, Tree};
 
 use crate::source::{Language, SourceFile};
 
+pub use written::Written;
+
 /// Expressions that contain statements that contain expressions: deeper than this there is no source.
 const DEEPEST_NESTING: usize = 64;
 
@@ -20,16 +23,6 @@ const DEEPEST_NESTING: usize = 64;
 /// initialiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Unit(u32);
-
-/// A condition as the source has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    pub text: String,
-    /// Where it begins.
-    pub line: u32,
-    /// It is all of the condition of a statement.
-    pub controls: bool,
-}
 
 /// The units of one source file.
 pub(crate) struct Text {
@@ -110,16 +103,6 @@ impl Text {
     /// Whether the unit is `assert(…)`, whose other side does not return.
     pub fn is_assertion(&self, unit: Unit) -> bool {
         self.units.get(unit.0 as usize).is_some_and(|unit| unit.asserts)
-    }
-
-    /// What a person reads as the condition: the expression of an `if` or a loop, or else all of the statement.
-    pub fn written(&self, unit: Unit) -> Option<Written> {
-        let unit = self.units.get(unit.0 as usize)?;
-        Some(Written {
-            text: self.file.text(unit.written.clone()),
-            line: self.file.position(unit.written.start).0,
-            controls: unit.controls,
-        })
     }
 
     /// The nearest condition that decides whether a position is executed.
@@ -312,7 +295,7 @@ fn f(a: bool, b: i32) -> bool {
         assert!(text.is_switch(unit(&text, at(6, "b {"))));
         assert!(text.is_assertion(unit(&text, at(7, "b > 1"))));
         assert!(text.is_controlling(unit(&text, at(2, "if"))) && text.is_loop(unit(&text, at(3, "b <"))));
-        let written = |position| text.written(unit(&text, position)).unwrap().text;
+        let written = |position| text.written(unit(&text, position), position).unwrap().text;
         assert_eq!(written(at(2, "g(b")), "a && g(b)");
         assert_eq!(written(at(8, "== 5")), "b == 5");
         assert_eq!(written(at(9, "==")), "b == 4");
@@ -321,15 +304,29 @@ fn f(a: bool, b: i32) -> bool {
     #[test]
     fn the_text_tells_what_is_written_as_a_condition_and_which_one_decides_about_a_position() {
         let text = text(SOURCE).unwrap();
-        let written = |position| text.written(unit(&text, position)).unwrap();
+        let written = |position| text.written(unit(&text, position), position).unwrap();
         assert_eq!(written(at(3, "b)")).text, "a && b");
         assert_eq!(written(at(3, "b)")).line, 2);
         assert_eq!(written(at(5, "b)")).text, "b");
-        assert!(!written(at(3, "yes")).controls);
+        assert!(!written(at(3, "yes")).is_condition);
         let (line, column) = at(3, "yes");
         assert_eq!(text.controlling(line, column), Some(unit(&text, at(2, "a"))));
         let (line, column) = at(9, "assert");
         assert_eq!(text.controlling(line, column), None);
+    }
+
+    #[test]
+    fn a_comparison_within_a_statement_is_the_condition_there() {
+        let source = "int f(void) { g(a[b > 1], c); return (a == 1) && !h(b) - 1; }";
+        let text = text(source).unwrap();
+        let written = |marker: &str| {
+            let position = (1, 1 + source.find(marker).unwrap() as u32);
+            text.written(unit(&text, position), position).unwrap().text
+        };
+        assert_eq!(written("b > 1"), "b > 1");
+        assert_eq!(written("> 1"), "b > 1");
+        assert_eq!(written("== 1"), "(a == 1) && !h(b) - 1");
+        assert_eq!(written("c);"), "b > 1", "it is the only one");
     }
 
     #[test]

@@ -160,7 +160,7 @@ fn hang(call: Option<&'static str>, time: Time) -> Failure {
     Failure {
         criterion: vec![Criterion { subject: Subject::Reached, time }],
         property: Some("the program ends".to_owned()),
-        ..Failure::new(FailureKind::Hang { call }, time)
+        ..Failure::new(FailureKind::Hang { call, given_up: None }, time)
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Options {
     pub memory: u64,
     /// Where that file is made; it has no name there.
     pub directory: PathBuf,
+    /// Shows how many instructions the run has executed so far.
+    pub gauge: Gauge,
 }
 
 impl Options {
@@ -64,7 +66,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         let directory = std::env::temp_dir();
-        Options { limit: Time(u64::MAX), memory: Options::DEFAULT_MEMORY, directory }
+        Options { limit: Time(u64::MAX), memory: Options::DEFAULT_MEMORY, directory, gauge: Gauge::default() }
     }
 }
 
@@ -84,6 +86,8 @@ pub struct Recording {
     /// The process as it ended.
     last: Process,
     exit: Exit,
+    /// Up to when code was executed that had not been before.
+    last_news: Time,
     options: Options,
     /// When the program itself began, once that has been asked.
     pub(crate) program_start: Option<Time>,
@@ -114,13 +118,19 @@ impl Recording {
             Store::new(process.snapshot(), options.memory / 2, LEAST_COARSE, &options.directory);
         let start = process.machine.time.0;
         let mut spacing = FIRST_SPACING;
+        let mut last_news = process.machine.time;
         let exit = loop {
             let now = process.machine.time.0;
             let next = Time(now.saturating_add(spacing - (now - start) % spacing));
+            let known = process.machine.block_count_without_news();
             let exit = process.run(next.min(options.limit), &mut Unwatched);
+            if process.machine.block_count() > known {
+                last_news = process.machine.time;
+            }
             if !matches!(exit, Exit::Until) || process.machine.time >= options.limit {
                 break exit;
             }
+            options.gauge.set(process.machine.time.0);
             let pages = checkpoints.push(process.snapshot());
             let is_dear = pages.saturating_mul(PAGE_COST) > spacing && spacing < LONGEST_SPACING;
             let is_over = checkpoints.is_over(&process) && checkpoints.len() > FEWEST_COARSE;
@@ -136,6 +146,7 @@ impl Recording {
             recent: None,
             last: process,
             exit,
+            last_news,
             options,
             program_start: None,
             experiments: Experiments::default(),
@@ -150,6 +161,11 @@ impl Recording {
 
     pub fn end(&self) -> Time {
         self.last.machine.time
+    }
+
+    /// Up to when, or a little earlier, code was executed that had not been executed before. What comes after it are rounds of loops.
+    pub fn last_news(&self) -> Time {
+        self.last_news
     }
 
     /// How the run ended.

@@ -33,7 +33,7 @@ impl Recording {
     pub fn decision(&mut self, code: &mut Code<'_>, time: Time) -> Decided {
         let mut process = self.at(time);
         let address = process.machine.cpu.rip;
-        let Written { stmt, text, condition } = written(code, address);
+        let Written { stmt, text, condition, is_statement } = written(code, address);
         let place = code.program().address_in_file(address);
         let condition_text = condition.as_deref().unwrap_or_default();
         let (operands, by_text) = {
@@ -53,8 +53,12 @@ impl Recording {
         let returned = returned::returned(self, code, time, condition_text);
         let operands =
             returned.into_iter().chain(telling(condition_text, operands)).take(MOST_TOLD).collect();
+        let by_number = truth::by_number(code.program(), address, &process.machine.cpu);
         process.run(Time(time.0.saturating_add(1)), &mut Unwatched);
-        let holds = truth::by_branch(code.program(), address, process.machine.cpu.rip).or(by_text);
+        let by_branch = truth::by_branch(code.program(), address, process.machine.cpu.rip);
+        // A statement with a condition somewhere in it does not hold.
+        let by_machine = by_branch.or(by_number).filter(|_| !is_statement);
+        let holds = by_machine.or(by_text);
         Decided { stmt, text, condition, holds, operands, address: place }
     }
 }
@@ -64,6 +68,8 @@ struct Written {
     stmt: Option<Stmt>,
     text: Option<String>,
     condition: Option<String>,
+    /// All that is known is the statement that it is somewhere in.
+    is_statement: bool,
 }
 
 /// The condition that the instruction at an address decides.
@@ -80,11 +86,13 @@ fn written(code: &mut Code<'_>, address: u64) -> Written {
         }
     };
     let text = stmt.as_ref().and_then(|stmt| program.text_of(stmt));
+    let is_statement =
+        found.as_ref().is_some_and(|found| !found.is_condition && truth::condition_of(found) == found.text);
     let condition = match found {
         Some(found) => Some(truth::condition_of(&found).to_owned()),
         None => text.as_deref().map(|text| truth::condition(text).to_owned()),
     };
-    Written { stmt, text, condition }
+    Written { stmt, text, condition, is_statement }
 }
 
 /// Without those that say nothing beside the others: what has no value here, and pointers that another one leads through.

@@ -9,25 +9,33 @@ const LONGEST: u64 = 1 << 16;
 const ESCAPED: &str = "\\245";
 
 /// A value as it is told: of a text that goes on to the end of its block with what the allocator filled this with, only the
-/// number of those bytes is.
+/// number of those bytes is; and a pointer to where no block is points to no text.
 pub(super) fn without_fill(value: TypedValue, state: &State<'_>) -> TypedValue {
     let told = told(&value.text, state);
     TypedValue { text: told.unwrap_or(value.text), ..value }
 }
 
 fn told(text: &str, state: &State<'_>) -> Option<String> {
-    let at = text.find(ESCAPED)?;
-    let (pointer, _) = text.get(..at)?.split_once(['"', '\''])?;
+    let (pointer, _) = text.split_once(['"', '\''])?;
+    if pointer.contains('{') {
+        return None;
+    }
     let digits = pointer.trim_end().rsplit_once("0x")?.1;
-    let filled = filled(u64::from_str_radix(digits, 16).ok()?, state)?;
+    let start = u64::from_str_radix(digits, 16).ok()?;
+    if state.is_forbidden(start) {
+        return Some("a pointer to where no block of the heap is".to_owned());
+    }
+    let at = text.find(ESCAPED)?;
+    let filled = filled(start, state)?;
+    let bytes = if filled == 1 { "byte" } else { "bytes" };
     let before = text.get(pointer.len()..at)?;
     let before = match before.strip_suffix(", '") {
         // The characters before, and those that repeat.
         Some(characters) => characters.to_owned(),
-        None if before == "'" => "\"\"".to_owned(),
+        // It has not become a text yet.
+        None if ["'", "\""].contains(&before) => return Some(format!("{filled} {bytes} of fresh memory")),
         None => format!("{before}\""),
     };
-    let bytes = if filled == 1 { "byte" } else { "bytes" };
     Some(format!("{pointer}{before} and {filled} {bytes} of fresh memory"))
 }
 
@@ -71,13 +79,19 @@ mod tests {
 
     #[test]
     fn a_text_without_an_end_is_told_up_to_where_its_block_is_fresh() {
-        assert_eq!(value(&[FRESH; 2], r#"0x1000 "\245\245""#), "0x1000 \"\" and 2 bytes of fresh memory");
+        assert_eq!(value(&[FRESH; 2], r#"0x1000 "\245\245""#), "2 bytes of fresh memory");
         assert_eq!(value(b"ab\xa5", r#"0x1000 "ab\245""#), "0x1000 \"ab\" and 1 byte of fresh memory");
         let repeated = r#"0x1000 '\245' <repeats 16 times>"#;
-        assert_eq!(value(&[FRESH; 16], repeated), "0x1000 \"\" and 16 bytes of fresh memory");
+        assert_eq!(value(&[FRESH; 16], repeated), "16 bytes of fresh memory");
         let text = [&b"ab"[..], &[FRESH; 16]].concat();
         let repeated = r#"0x1000 "ab", '\245' <repeats 16 times>"#;
         assert_eq!(value(&text, repeated), "0x1000 \"ab\" and 16 bytes of fresh memory");
+    }
+
+    #[test]
+    fn a_pointer_that_has_left_its_block_points_to_no_text() {
+        assert_eq!(value(b"", r#"0x1000 "\245""#), "a pointer to where no block of the heap is");
+        assert_eq!(value(b"", r#"(char *) 0x1008 "ab""#), "a pointer to where no block of the heap is");
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub use called::Called;
 pub use decision::Decided;
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
+pub use truth::condition as condition_in;
 pub use way::Beginning as WayBeginning;
 
 use crate::Slice;

@@ -1,6 +1,7 @@
 //! Whether the condition of the source held when a branch decided.
 
 use lift::{Decoded, Op};
+use machine::Cpu;
 use program::conditions::{ConditionKind, Exit, Step, Written};
 use program::{Expression, Program};
 
@@ -27,6 +28,26 @@ pub(super) fn by_branch(program: &Program, branch: u64, next: u64) -> Option<boo
         (ConditionKind::Branch { true_exit: Some(holding), .. }, Step::Exit(exit)) => Some(exit == *holding),
         (ConditionKind::Value { .. }, Step::Exit(exit)) => Some(exit == Exit::First),
         _ => None,
+    }
+}
+
+/// What the instruction at `address`, which makes a number of its condition, says of this; `cpu` is as it is before it.
+pub(super) fn by_number(program: &Program, address: u64, cpu: &Cpu) -> Option<bool> {
+    let Decoded::Instruction(instruction) = lift::decode(program.file_bytes(address)?, address) else {
+        return None;
+    };
+    let mut ops = Vec::new();
+    lift::lift(&instruction, &mut ops);
+    let test = ops.iter().find_map(|op| match op {
+        Op::Test { condition, .. } => Some(*condition),
+        _ => None,
+    })?;
+    let conditions = program.conditions(address)?;
+    let numbers = conditions.iter().filter(|one| matches!(one.kind, ConditionKind::Value { .. }));
+    let member = numbers.flat_map(|one| &one.members).find(|member| member.address == address)?;
+    match if cpu.flag_record().holds(test) { member.holds } else { member.fails } {
+        Step::Exit(exit) => Some(exit == Exit::First),
+        Step::Member(_) | Step::Block(_) | Step::Unknown => None,
     }
 }
 
@@ -92,11 +113,11 @@ fn assigned(text: &str) -> &str {
 
 /// The condition within what an instruction belongs to.
 pub(super) fn condition_of(written: &Written) -> &str {
-    if written.controls { &written.text } else { condition(&written.text) }
+    if written.is_condition { &written.text } else { condition(&written.text) }
 }
 
 /// What stands between the parentheses of an `if` or a loop, or all of it.
-pub(super) fn condition(text: &str) -> &str {
+pub fn condition(text: &str) -> &str {
     let text = text.trim();
     let bare = text.trim_start_matches(['}', ' ']);
     let bare = bare.strip_prefix("else").map_or(bare, str::trim_start);

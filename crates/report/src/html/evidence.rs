@@ -1,9 +1,11 @@
 //! The search in numbers.
 
 use locate::switching::Statistics;
+use replay::grouped;
 
+use crate::evidence_text::{difference, found_by, others_that_save};
 use crate::explain::ExplainReport;
-use crate::explain_text::{CUT_SHORT, TOLD_IN_PART, difference, found_by};
+use crate::explain_text::{CUT_SHORT, TOLD_IN_PART};
 use crate::html::escape::Html;
 
 pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
@@ -13,7 +15,7 @@ pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
             html.raw("<p>").text(what).raw("</p>\n");
         }
     }
-    for line in difference(report) {
+    for line in difference(report).into_iter().chain(others_that_save(report)) {
         html.raw("<p>").text(&line).raw("</p>\n");
     }
     html.raw("<table class=\"numbers\">\n<caption>The search in numbers</caption>\n<tbody>\n");
@@ -52,8 +54,8 @@ fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
         ("other cases of switch statements", cases),
         ("times all decisions of one condition together", wholes),
         ("pairs of decisions", pairs),
-        ("ended as the failing run, without being run on", parked_for_good),
-        ("set aside, and run on later", woken),
+        ("trials that made no difference", parked_for_good),
+        ("trials that made a difference and were run on", woken),
         ("given up because of what they printed", wrong_output),
         ("given up by budget", cut_short),
         ("earlier decisions, not looked at", left_out),
@@ -62,29 +64,4 @@ fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
     ];
     let last = [("instructions of all trials", instructions)];
     always.into_iter().chain(sometimes.into_iter().filter(|(_, number)| *number > 0)).chain(last).collect()
-}
-
-/// Digits in groups of three, which narrow spaces keep together.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_stand_in_groups() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
-    }
 }

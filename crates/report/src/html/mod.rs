@@ -34,9 +34,9 @@ impl ExplainReport {
         match self.causes.first() {
             Some(cause) => {
                 story::cause(&mut html, cause, self.is_certain, &marks);
-                story::path(&mut html, cause, &self.failed, &marks);
+                story::path(&mut html, cause, self, &marks);
             }
-            None if self.unset.is_some() => story::reading(&mut html, &self.computed, &marks),
+            None if self.unset.is_some() => story::reading(&mut html, self.computed.iter(), &marks),
             None => story::nothing(&mut html, self, &marks),
         }
         html.raw("</div>\n");
@@ -47,8 +47,9 @@ impl ExplainReport {
             story::compared(&mut html, cause, &marks);
             story::others(&mut html, others, self.left_out, &marks);
             story::beside(&mut html, &self.beside, &marks);
-            story::reading(&mut html, &cause.reading, &marks);
-            story::further(&mut html, &self.further, &marks);
+            let is_news = self.is_news(cause);
+            story::reading(&mut html, cause.reading.iter().filter(&is_news), &marks);
+            story::further(&mut html, self.further.iter().filter(&is_news), &marks);
         } else {
             story::beside(&mut html, &self.beside, &marks);
         }

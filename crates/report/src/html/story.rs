@@ -1,5 +1,6 @@
 //! The story: the cause, the way from there to the failure, and what else there is to say.
 
+use crate::evidence_text::and_more;
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
 use crate::explain_text::{
     MISSED, calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, otherwise, took,
@@ -63,12 +64,12 @@ pub(super) fn failed_at(html: &mut Html, report: &ExplainReport, marks: &Marks) 
     }
 }
 
-pub(super) fn path(html: &mut Html, cause: &CauseReport, failed: &str, marks: &Marks) {
+pub(super) fn path(html: &mut Html, cause: &CauseReport, report: &ExplainReport, marks: &Marks) {
     if cause.way().is_empty() {
         return;
     }
     let missed = cause.missed_way();
-    let (so, last) = missed.map_or((None, failed.to_owned()), |(so, end)| (Some(so), end));
+    let (so, last) = missed.map_or((None, report.failed.clone()), |(so, end)| (Some(so), end));
     html.raw("<section id=\"path\">\n<h2>Path ").raw(KEYS);
     html.raw("</h2>\n<ol class=\"steps\">\n");
     for (at, step) in cause.way().iter().enumerate() {
@@ -79,8 +80,12 @@ pub(super) fn path(html: &mut Html, cause: &CauseReport, failed: &str, marks: &M
         }
         html.raw("</div></li>\n");
     }
-    html.raw("<li class=\"end\"><span class=\"dot\" aria-hidden=\"true\">✕</span><div><p>")
-        .text(&capital(&last));
+    html.raw("<li class=\"end\"><span class=\"dot\" aria-hidden=\"true\">✕</span><div>");
+    if let Some(line) = report.end_of_way(cause) {
+        html.raw("\n");
+        place_and_text(html, Some(&line.place), line.text.as_deref(), marks);
+    }
+    html.raw("<p>").text(&capital(&last));
     html.raw(".</p></div></li>\n</ol>\n</section>\n");
 }
 
@@ -198,7 +203,7 @@ pub(super) fn value(html: &mut Html, steps: &[StepReport], marks: &Marks) {
 }
 
 pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, marks: &Marks) {
-    if others.is_empty() && left_out == 0 {
+    if others.is_empty() {
         return;
     }
     html.raw("<section id=\"others\">\n<h2>Also possible</h2>\n<ul class=\"plain\">\n");
@@ -214,9 +219,7 @@ pub(super) fn others(html: &mut Html, others: &[CauseReport], left_out: usize, m
         html.raw("<p class=\"with\">").text(&otherwise(other)).raw("</p>\n</li>\n");
     }
     if left_out > 0 {
-        html.raw("<li class=\"faint\">and ")
-            .number(left_out as u64)
-            .raw(" more decisions that save the run</li>\n");
+        html.raw("<li class=\"faint\">").text(&and_more(left_out)).raw("</li>\n");
     }
     html.raw("</ul>\n</section>\n");
 }
@@ -232,8 +235,9 @@ pub(super) fn beside(html: &mut Html, beside: &[LineReport], marks: &Marks) {
     html.raw("</section>\n");
 }
 
-pub(super) fn reading(html: &mut Html, reading: &[LineReport], marks: &Marks) {
-    if reading.is_empty() {
+pub(super) fn reading<'l>(html: &mut Html, reading: impl Iterator<Item = &'l LineReport>, marks: &Marks) {
+    let mut reading = reading.peekable();
+    if reading.peek().is_none() {
         return;
     }
     html.raw("<section id=\"read\">\n<h2>Read next</h2>\n<p class=\"lead\">What has to do with the cause and with the failure, the nearest first.</p>\n");
@@ -242,8 +246,9 @@ pub(super) fn reading(html: &mut Html, reading: &[LineReport], marks: &Marks) {
 }
 
 /// What else the failure depends on.
-pub(super) fn further(html: &mut Html, further: &[LineReport], marks: &Marks) {
-    if further.is_empty() {
+pub(super) fn further<'l>(html: &mut Html, further: impl Iterator<Item = &'l LineReport>, marks: &Marks) {
+    let mut further = further.peekable();
+    if further.peek().is_none() {
         return;
     }
     html.raw("<section id=\"further\">\n<h2>Further back</h2>\n<p class=\"lead\">What else the failure depends on, the nearest first.</p>\n");
@@ -270,7 +275,7 @@ pub(super) fn nothing(html: &mut Html, report: &ExplainReport, marks: &Marks) {
     }
 }
 
-fn lines(html: &mut Html, lines: &[LineReport], marks: &Marks) {
+fn lines<'l>(html: &mut Html, lines: impl IntoIterator<Item = &'l LineReport>, marks: &Marks) {
     html.raw("<ol class=\"reading\">\n");
     for line in lines {
         html.raw("<li>");

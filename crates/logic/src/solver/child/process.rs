@@ -154,14 +154,17 @@ fn malformed(Malformed(what): Malformed) -> Trouble {
 
 /// Before it has been asked anything. (To set limits between fork and exec would take a fork that copies the tables of all of our memory.)
 fn limit(process: &Child, limits: Limits) {
-    let set = |resource, most: u64| {
-        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    let set = |resource, soft: u64, hard: u64| {
+        let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
         // SAFETY: the structure is alive during the call. The process is not waited for yet, so that its number is its own; if it has ended, nothing happens.
         unsafe { libc::prlimit(process.id() as libc::pid_t, resource, &limit, std::ptr::null_mut()) };
     };
-    set(libc::RLIMIT_AS, u64::from(limits.memory) << 20);
-    set(libc::RLIMIT_CPU, u64::from(limits.seconds));
-    set(libc::RLIMIT_CORE, 0);
+    let memory = u64::from(limits.memory) << 20;
+    set(libc::RLIMIT_AS, memory, memory);
+    // At the hard limit it is killed as by anybody; at the soft one the signal tells why.
+    let seconds = u64::from(limits.seconds);
+    set(libc::RLIMIT_CPU, seconds, seconds + 1);
+    set(libc::RLIMIT_CORE, 0, 0);
 }
 
 /// A thread that writes what it is sent, as fast as it is read.
