@@ -210,6 +210,48 @@ int main(int argc, char **argv)
     assert!(text.contains("uses r->flags, which was never given a value"), "{text}");
 }
 
+/// The loop reads what nobody has set as well, and decides by it; the statement that the crash comes from is told all the same.
+#[test]
+fn what_was_never_set_is_told_where_several_statements_read_it() {
+    let failing = Failing {
+        name: "append",
+        source: "#include <stdlib.h>
+#include <stdio.h>
+struct item { int count; struct item *next; };
+static struct item *add(struct item *list, int count)
+{
+    struct item *it = malloc(sizeof *it);
+    it->count = count;
+    if (!list)
+        return it;
+    struct item *at = list;
+    while (at->next)
+        at = at->next;
+    at->next = it;
+    return list;
+}
+int main(int argc, char **argv)
+{
+    struct item *list = NULL;
+    int sum = 0;
+    for (int i = 1; i < argc; i++)
+        list = add(list, atoi(argv[i]));
+    for (; list; list = list->next)
+        sum += list->count;
+    printf(\"%d\\n\", sum);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["1", "2"],
+        input: "",
+        oracle: &[],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("UNSET   append.c:12"), "{text}");
+    assert!(text.contains("uses at->next, which was never given a value"), "{text}");
+}
+
 /// A library header's function is inlined where it crashes; that `main` is the program's own is seen all the same.
 #[test]
 fn a_null_pointer_from_a_library_is_followed_through_code_that_was_inlined() {

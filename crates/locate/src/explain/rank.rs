@@ -59,14 +59,18 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain>
     });
     let mut chains: Vec<Chain> = Vec::new();
     let mut told = BTreeSet::new();
+    let mut texts = BTreeSet::new();
     for nearest in &critical {
-        if told.contains(&nearest.instance.condition) {
+        // A compiler may check a condition of the source at several places: who reads it sees one.
+        let is_told_elsewhere = || written(program, found, nearest).is_some_and(|text| texts.contains(&text));
+        if told.contains(&nearest.instance.condition) || is_told_elsewhere() {
             continue;
         }
         let heads: Vec<usize> = chains.iter().map(|chain| chain.head.place).collect();
         let is_news = |one: &Critical| !told.contains(&one.instance.condition) || heads.contains(&one.place);
         let chain = upstream(search, found, nearest, &critical, is_news);
         told.extend(chain.steps.iter().chain([&chain.head]).map(|one| one.instance.condition));
+        texts.extend(written(program, found, &chain.head));
         match chains.iter_mut().find(|known| known.head.place == chain.head.place) {
             Some(known) => known.steps.extend(chain.steps),
             None => chains.push(chain),
@@ -82,6 +86,14 @@ pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain>
 fn is_trusted(program: &Program, found: &Found, one: &Critical) -> bool {
     let stmt = found.instances.known(&one.instance).and_then(|known| known.stmt.as_ref());
     stmt.is_some_and(|stmt| Scope::default().of_statement(program, stmt) != Trust::InScope)
+}
+
+/// The statement of a condition, and what is written there.
+fn written(program: &Program, found: &Found, one: &Critical) -> Option<(Stmt, String)> {
+    let known = found.instances.known(&one.instance)?;
+    let stmt = known.stmt.clone()?;
+    let text = program.written_condition(known.condition.id.address, &stmt)?.text;
+    Some((stmt, text))
 }
 
 /// How much it says that a condition saves the run; the least says most.

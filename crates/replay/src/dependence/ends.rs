@@ -36,6 +36,7 @@ impl<W: Watch> Backward<'_, '_, W> {
             return;
         }
         self.watch.end(need, &source);
+        self.end_others(need, &source);
         let nearest = self.slice.sources.entry(source).or_insert(u32::MAX);
         *nearest = need.distance().min(*nearest);
     }

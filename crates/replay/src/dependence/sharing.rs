@@ -9,6 +9,7 @@ use lift::Reg;
 
 use super::backward::Backward;
 use super::need::{Need, Use};
+use super::slice::Source;
 use super::step::{Made, Step, Watch};
 
 /// So many users are noted at the same time; others are as if they were too far away.
@@ -63,16 +64,18 @@ enum Noted {
 }
 
 impl<W: Watch> Backward<'_, '_, W> {
+    const NOTES: bool = W::SHARES || W::SHARES_ENDS;
+
     #[inline]
     pub(super) fn note_slot(&mut self, reg: Reg, need: Need) {
-        if W::SHARES && self.watch.wants_user(need) {
+        if Self::NOTES && self.watch.wants_user(need) {
             self.sharing.note(Noted::Slot(reg), need);
         }
     }
 
     #[inline]
     pub(super) fn note_bytes(&mut self, address: u64, bytes: lift::Bytes, need: Need) {
-        if W::SHARES && self.watch.wants_user(need) {
+        if Self::NOTES && self.watch.wants_user(need) {
             for byte in (0..8).filter(|byte| bytes & 1 << byte != 0) {
                 self.sharing.note(Noted::Memory(address.wrapping_add(byte)), need);
             }
@@ -82,7 +85,7 @@ impl<W: Watch> Backward<'_, '_, W> {
     /// The instruction at hand only moves what it made: its users are those of what it used.
     #[inline]
     pub(super) fn hand_users_on(&mut self, made: Made) {
-        if W::SHARES {
+        if Self::NOTES {
             self.sharing.moved = self.sharing.take(made);
         }
     }
@@ -90,7 +93,7 @@ impl<W: Watch> Backward<'_, '_, W> {
     /// What it used is noted.
     #[inline]
     pub(super) fn moved_on(&mut self) {
-        if W::SHARES {
+        if Self::NOTES {
             self.sharing.moved.clear();
         }
     }
@@ -98,11 +101,30 @@ impl<W: Watch> Backward<'_, '_, W> {
     /// Tells the same step of all other users.
     #[inline]
     pub(super) fn tell_others(&mut self, step: Step) {
-        if W::SHARES {
+        if Self::NOTES {
             for (user, how) in self.sharing.take(step.made) {
-                if user != step.user && user != step.maker {
+                if W::SHARES && user != step.user && user != step.maker {
                     self.watch.step(Step { user, how, ..step });
                 }
+            }
+        }
+    }
+
+    /// Tells all other users that a chain of theirs ends here as well.
+    pub(super) fn end_others(&mut self, told: Need, source: &Source) {
+        if !Self::NOTES {
+            return;
+        }
+        let made = match *source {
+            Source::Uninitialised { address } | Source::Initial { address } => {
+                Made::Memory { address, length: 1 }
+            }
+            Source::InitialRegister(reg) => Made::Register(reg),
+            _ => return,
+        };
+        for (user, _) in self.sharing.take(made) {
+            if user != told.user() {
+                self.watch.end_of_other(user, source);
             }
         }
     }

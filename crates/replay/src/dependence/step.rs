@@ -86,6 +86,8 @@ pub trait Watch {
     const CONTEXTS: bool = false;
     /// Whether all near users of what was made are told, not only the nearest.
     const SHARES: bool = false;
+    /// Whether all near users of what nobody made are told.
+    const SHARES_ENDS: bool = false;
     /// Whether a backward pass follows only what is [on the way](Watch::is_on_the_way).
     const CHOOSES: bool = false;
 
@@ -110,6 +112,8 @@ pub trait Watch {
     }
     /// A chain ends.
     fn end(&mut self, _user: Need, _source: &Source) {}
+    /// Another user, by its number, of that in which a chain has ended.
+    fn end_of_other(&mut self, _user: u32, _source: &Source) {}
 }
 
 /// Nobody does.

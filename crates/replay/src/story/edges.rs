@@ -182,7 +182,11 @@ impl Watch for Gathered {
     }
 
     fn end(&mut self, user: Need, source: &Source) {
-        let user = self.places.get(&user.user()).and_then(|place| self.instances.get_mut(*place));
+        self.end_of_other(user.user(), source);
+    }
+
+    fn end_of_other(&mut self, user: u32, source: &Source) {
+        let user = self.places.get(&user).and_then(|place| self.instances.get_mut(*place));
         if let Some((_, user)) = user.filter(|(_, user)| user.ends.len() < MOST_ENDS) {
             user.ends.insert(source.clone());
         }

@@ -15,6 +15,9 @@ const MOST_ENDS: usize = 4096;
 /// So many different things that one instance made, or used of another, are kept.
 const MOST_MADE: usize = 32;
 
+/// Up to here from the criterion all are told that used what nobody had written, not only the nearest.
+const NEAR: u32 = 8;
+
 /// The knot of what was asked about.
 pub(super) const CRITERION: usize = 0;
 
@@ -117,6 +120,7 @@ impl Web {
 
 impl Watch for Web {
     const CONTEXTS: bool = true;
+    const SHARES_ENDS: bool = true;
 
     fn step(&mut self, step: Step) {
         let maker = self.enter(&step);
@@ -142,10 +146,18 @@ impl Watch for Web {
         }
     }
 
+    fn wants_user(&self, user: Need) -> bool {
+        user.is_data() && !user.is_internal() && user.distance() <= NEAR
+    }
+
     fn end(&mut self, user: Need, source: &Source) {
-        let Some(knot) = self.knot_of(user.user()).and_then(|user| self.knots.get_mut(user)) else { return };
+        self.end_of_other(user.user(), source);
+    }
+
+    fn end_of_other(&mut self, user: u32, source: &Source) {
+        let Some(knot) = self.knot_of(user).and_then(|user| self.knots.get_mut(user)) else { return };
         if knot.ends.len() < MOST_ENDS || knot.ends.contains_key(source) {
-            *knot.ends.entry(source.clone()).or_default() |= knot.newest == user.user();
+            *knot.ends.entry(source.clone()).or_default() |= knot.newest == user;
         }
     }
 }
