@@ -93,11 +93,16 @@ quietly() {
     return $status
 }
 
-# Sees to what building takes, builds the release binary, and names it in `binary`.
-build() {
+# Sees to what building takes, and names the release binary in `binary`.
+prepare() {
     need gcc=gcc libc6-dev=/usr/include/stdio.h ca-certificates=/etc/ssl/certs
     need_cargo
-    quietly cargo build --release --package cli --manifest-path "$root/Cargo.toml" || die "the build failed, see above"
     # shellcheck disable=SC2034  # used by the sourcing script
     binary=${CARGO_TARGET_DIR:-$root/target}/release/whydunit
+}
+
+# The same, and builds it.
+build() {
+    prepare
+    quietly cargo build --release --package cli --manifest-path "$root/Cargo.toml" || die "the build failed, see above"
 }
