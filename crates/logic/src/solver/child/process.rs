@@ -30,6 +30,8 @@ pub struct Process {
     output: Receiver<Vec<u8>>,
     complaint: Receiver<String>,
     deadline: Instant,
+    /// How much time of a processor it may take.
+    processor_time: Duration,
     reader: Reader,
     /// Bytes that came and were not read yet, the next one last.
     waiting: Vec<u8>,
@@ -50,12 +52,14 @@ impl Process {
         let input = writer(process.stdin.take());
         let output = chunks(process.stdout.take());
         let complaint = beginning(process.stderr.take());
+        let time = Duration::from_secs(limits.seconds.into());
         Ok(Process {
             process,
             input,
             output,
             complaint,
-            deadline: Instant::now() + Duration::from_secs(limits.seconds.into()),
+            deadline: Instant::now() + time,
+            processor_time: time,
             reader: Reader::default(),
             waiting: Vec::new(),
             received: 0,
@@ -97,27 +101,37 @@ impl Process {
     /// It has closed its output: how it ended.
     fn ended(&mut self) -> Trouble {
         let said = self.complaint.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
-        while !self.has_ended() {
-            if Instant::now() >= self.deadline {
-                return Trouble::Slow;
+        let used = loop {
+            match self.used_until_its_end() {
+                Some(used) => break used,
+                None if Instant::now() >= self.deadline => return Trouble::Slow,
+                None => std::thread::sleep(Duration::from_millis(2)),
             }
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        };
         match self.stop() {
-            Ok(status) => self.end(status, said),
+            Ok(status) => self.end(status, used, said),
             Err(error) => Trouble::Ended { how: format!("was lost ({error})"), said },
         }
     }
 
-    /// Whether it has ended. It is not waited for yet, so that its number stays its own.
-    fn has_ended(&self) -> bool {
-        // SAFETY: all zeroes are such a structure, and it is alive during the call.
-        unsafe {
+    /// The processor time that it took, once it has ended. It is not waited for yet, so that its number stays its own.
+    fn used_until_its_end(&self) -> Option<Duration> {
+        // SAFETY: all zeroes are such structures, and they are alive during the call. (The C library's `waitid` does not tell the times.)
+        let (result, ended, usage) = unsafe {
             let mut information: libc::siginfo_t = std::mem::zeroed();
+            let mut usage: libc::rusage = std::mem::zeroed();
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            let result = libc::waitid(libc::P_PID, self.process.id(), &mut information, options);
-            result != 0 || information.si_pid() != 0
-        }
+            let result = libc::syscall(
+                libc::SYS_waitid,
+                libc::P_PID,
+                self.process.id(),
+                &mut information,
+                options,
+                &mut usage,
+            );
+            (result, information.si_pid(), usage)
+        };
+        (result != 0 || ended != 0).then(|| duration(usage.ru_utime) + duration(usage.ru_stime))
     }
 
     /// Ends it, and what it has started.
@@ -132,9 +146,13 @@ impl Process {
         self.process.wait()
     }
 
-    fn end(&self, status: ExitStatus, said: String) -> Trouble {
+    fn end(&self, status: ExitStatus, used: Duration, said: String) -> Trouble {
         match (status.signal(), status.code()) {
             (Some(libc::SIGXCPU), _) => Trouble::Slow,
+            // The kernel looks at the hard limit first, so who comes to both limits at once never hears of the soft one.
+            (Some(libc::SIGKILL), _) if used >= self.processor_time || Instant::now() >= self.deadline => {
+                Trouble::Slow
+            }
             (Some(signal), _) => Trouble::Ended { how: format!("was killed by signal {signal}"), said },
             (None, Some(code)) => Trouble::Ended { how: format!("ended with status {code}"), said },
             (None, None) => Trouble::Ended { how: "ended".to_owned(), said },
@@ -146,6 +164,11 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.stop();
     }
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let microseconds = time.tv_sec.saturating_mul(1_000_000).saturating_add(time.tv_usec);
+    Duration::from_micros(u64::try_from(microseconds).unwrap_or(0))
 }
 
 fn malformed(Malformed(what): Malformed) -> Trouble {
