@@ -185,8 +185,9 @@ fn with_reading_sorted(text: &str) -> String {
 
 fn without_numbers(line: &str) -> String {
     // Whether there are any that made no difference, or several, depends on the host, too.
-    if let Some((indent, _)) = line.split_once("of the trials ") {
-        return format!("{indent}of the trials …");
+    if line.contains(" of single decisions ") || line.contains(" of a single decision ") {
+        let indent = line.len() - line.trim_start().len();
+        return format!("{}what came of trials of single decisions …", " ".repeat(indent));
     }
     let words = line.split_inclusive(' ').map(|word| {
         let number = word.trim_start_matches('(').trim_end_matches([' ', ')', ';', ',']);

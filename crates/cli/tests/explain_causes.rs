@@ -105,6 +105,37 @@ int main(int argc, char **argv)
     assert!(causes[0]["distance"].is_u64(), "{}", causes[0]["distance"]);
 }
 
+/// The loop's condition reads the letter before it decides, and hands on the letter, not that it went on.
+#[test]
+fn a_loop_hands_on_what_its_condition_read_but_not_its_outcome() {
+    let failing = Failing {
+        name: "letters",
+        source: "#include <stdio.h>
+static int next(const char **text)
+{
+    return *(*text)++;
+}
+int main(int argc, char **argv)
+{
+    const char *text = argv[argc - 1];
+    int c, count = 0;
+    while ((c = next(&text)) != 0)
+        if (c == 'b' || c == 'c')
+            count++;
+    printf(\"%d\\n\", count);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["abc"],
+        input: "",
+        oracle: &["--expect-stdout", "1"],
+    };
+    let causes = failing.causes();
+    assert_eq!(decision(&causes[0]["condition"]).0, 11);
+    assert_eq!(causes[0]["steps"], Value::Array(Vec::new()));
+}
+
 /// Both numbers that are no primes have to be seen to be none. That the loop of `main` ends early for the second is no repair.
 #[test]
 fn pairs_of_one_condition_come_before_others_and_are_told_whole() {
@@ -250,6 +281,79 @@ int main(int argc, char **argv)
     let text = failing.answer("text");
     assert!(text.contains("UNSET   append.c:12"), "{text}");
     assert!(text.contains("uses at->next, which was never given a value"), "{text}");
+}
+
+const WRAP: Failing = Failing {
+    name: "wrap",
+    source: "#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int width = atoi(argv[1]), col = 0;
+    char word[256];
+    while (scanf(\"%255s\", word) == 1) {
+        int len = strlen(word);
+        if (col + len > width) {
+            putchar('\\n');
+            col = 0;
+        } else if (col > 0) {
+            putchar(' ');
+            col++;
+        }
+        fputs(word, stdout);
+        col += len;
+    }
+    putchar('\\n');
+    return argc == 9;
+}
+",
+    flags: &["-O0"],
+    arguments: &["6"],
+    input: "aaa bbb cc dd",
+    oracle: &["--expect-stdout", "aaa\nbbb cc\ndd"],
+};
+
+/// `strlen` loads what lies behind the text as well; the text itself was read from the input.
+#[test]
+fn what_lies_behind_a_text_is_not_told_as_never_set() {
+    let text = WRAP.answer("text");
+    assert!(text.contains("CAUSE   wrap.c:10") && !text.contains("UNSET"), "{text}");
+    let scratch = Scratch::new("causes-why-wrap");
+    scratch.compile(WRAP.name, WRAP.source, WRAP.flags);
+    let asked = ["why", "--at", "wrap.c:10:len", "--", "./wrap", "6"];
+    let ran = scratch.whydunit_apart(&asked, WRAP.input.as_bytes());
+    assert!(ran.stdout.contains("int len = strlen(word);"), "{ran:?}");
+    assert!(!ran.stdout.contains("before it was given a value"), "{ran:?}");
+}
+
+/// A text without an end: `strlen` goes by what was left over behind it. That of the other text is beside the point.
+#[test]
+fn what_lies_behind_a_text_without_an_end_was_never_set() {
+    let failing = Failing {
+        name: "tail",
+        source: "#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char head[16], tail[8];
+    strncpy(tail, argv[1], 4);
+    strcpy(head, \"ab\");
+    unsigned long both = strlen(head) + strlen(tail);
+    if (both < 1000)
+        puts(\"short\");
+    else
+        puts(\"long\");
+    return argc == 9;
+}
+",
+        flags: &["-O0", "-w"],
+        arguments: &["abcdefg"],
+        input: "",
+        oracle: &["--expect-stdout", "long"],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("UNSET   tail.c:8") && text.contains("uses tail, which was never given"), "{text}");
 }
 
 /// A library header's function is inlined where it crashes; that `main` is the program's own is seen all the same.

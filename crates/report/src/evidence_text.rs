@@ -75,20 +75,27 @@ pub(crate) fn others_that_save(report: &ExplainReport) -> Option<String> {
     is_said.then(|| format!("{} the run", decisions()))
 }
 
-/// What came of the trials, as far as there is something to say.
+/// What came of the trials of single decisions, and what all trials took.
 pub(crate) fn what_came_of_trials(search: &Statistics) -> String {
+    let ended_early = search.parked_for_good + search.wrong_output + search.cut_short;
     let kinds = [
         (search.parked_for_good, "made no difference", "made no difference"),
-        (search.woken, "made a difference and was run on", "made a difference and were run on"),
         (search.wrong_output, "was given up for what it printed", "were given up for what they printed"),
         (search.cut_short, "was given up at the limit of --budget", "were given up at the limit of --budget"),
+        (search.tried.saturating_sub(ended_early), "was run to its end", "were run to their end"),
     ];
-    let told = kinds.iter().filter(|(count, ..)| *count > 0);
-    let told: Vec<String> = told.map(|(count, one, many)| counted(*count, one, many)).collect();
     let instructions = counted(search.instructions, "instruction", "instructions");
-    match told.is_empty() {
-        true => format!("{instructions} in all trials"),
-        false => format!("of the trials {} · {instructions} in all", listed(&told)),
+    let told: Vec<(u64, &str, &str)> = kinds.into_iter().filter(|(count, ..)| *count > 0).collect();
+    let trials = counted(search.tried, "trial", "trials");
+    match told[..] {
+        [] => format!("{instructions} in all trials"),
+        [(1, one, _)] => format!("the trial of a single decision {one} · {instructions} in all"),
+        [(_, _, many)] => format!("all {trials} of single decisions {many} · {instructions} in all"),
+        _ => {
+            let told: Vec<String> =
+                told.into_iter().map(|(count, one, many)| counted(count, one, many)).collect();
+            format!("of {trials} of single decisions {} · {instructions} in all", listed(&told))
+        }
     }
 }
 

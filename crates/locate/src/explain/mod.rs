@@ -3,6 +3,7 @@
 mod paths;
 mod rank;
 mod recursion;
+mod unset;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,8 +12,9 @@ use machine::Time;
 use program::{ConditionKind, Program, Stmt, conditions::Exit};
 pub use recursion::RecursiveCall;
 use replay::failure::{AbortKind, FailureKind};
-use replay::story::{Asked, Beside, Decided, Link, Origin, Role, Story, Subject, Told};
+use replay::story::{Asked, Beside, Decided, Link, Role, Story, Subject, Told};
 use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind, Slice, Source, Unseen};
+pub use unset::Unset;
 
 use crate::criterion::{in_place_of_missing, printed_from};
 use crate::instances::{Instances, KnownCondition};
@@ -70,14 +72,6 @@ pub enum History {
     InPlaceOfMissing,
 }
 
-/// A use of something that nobody had given a value.
-#[derive(Clone, Debug)]
-pub struct Unset {
-    pub stmt: Option<Stmt>,
-    pub text: Option<String>,
-    pub name: String,
-}
-
 /// A condition that should perhaps have gone the other way.
 pub struct Cause {
     pub critical: Critical,
@@ -125,12 +119,14 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     rank::find_distances(search, &mut found);
     let all = found.critical.len();
     let ranked = rank::rank(search, &found, right_around(&story));
-    let (mut causes, mut unset) = (Vec::new(), unset(&story));
+    let (mut causes, mut followed) = (Vec::new(), unset::Followed::default());
+    let mut unset = followed.unset(search, &story);
     for mut chain in ranked {
         chain.steps.retain(|step| search.holds_afresh(step));
         if causes.len() < MOST_CAUSES && search.holds_afresh(&chain.head) {
             if causes.is_empty() {
-                unset = unset.or_else(|| chain.before.as_ref().and_then(self::unset));
+                let before = chain.before.as_ref();
+                unset = unset.or_else(|| followed.unset(search, before?));
             }
             causes.push(cause(search, &found, &story, chain));
         }
@@ -184,26 +180,6 @@ fn forget_the_check(search: &Search<'_, '_>, found: &mut Found, failing: Option<
 fn right_around(story: &Story) -> u32 {
     let is_own = |step: &Told| step.depth == 1 && step.library.is_some() && step.stmt == story.end.stmt;
     if story.steps.iter().any(is_own) { 2 } else { 1 }
-}
-
-/// Something that nobody had given a value, and that the run failed by or a condition compared: what is asked about itself, or what that was made from.
-/// What library functions read beyond the end of a text is not meant.
-fn unset(story: &Story) -> Option<Unset> {
-    let mut seen = BTreeSet::from([0]);
-    let mut queue = VecDeque::from([0]);
-    while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
-        let name = step.origins.iter().find_map(|origin| match origin {
-            Origin::Uninitialised { name } => name.clone(),
-            _ => None,
-        });
-        let is_own = |name: &String| step.text.as_deref().is_some_and(|text| text.contains(name.as_str()));
-        let is_end = step.stmt == story.end.stmt;
-        if let Some(name) = name.filter(is_own).filter(|_| is_end || step.library.is_none()) {
-            return Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name });
-        }
-        queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
-    }
-    None
 }
 
 /// What a statement failed by has a history of its own, which is where the fault is when no condition is wrong. What was printed has one as well: where it

@@ -16,7 +16,7 @@ use replay::story::{Link, Role, Story, Told};
 use replay::{Cell, Outcome, Question, Recording, Scanner, Seed, SeedKind};
 
 use super::{step_of, story_of};
-use crate::instances::Instances;
+use crate::instances::{Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Search};
 
 /// So often an outcome is handed on.
@@ -137,9 +137,7 @@ fn upstream(
         let known = |one: &&Critical| chain.iter().all(|member| member.place != one.place);
         let others: Vec<&Critical> =
             all.iter().filter(known).filter(|one| one.effect == nearest.effect && is_news(one)).collect();
-        let next = before
-            .as_ref()
-            .and_then(|before| handed_on_by(search.recording, before, &found.instances, &others));
+        let next = before.as_ref().and_then(|before| handed_on_by(search, before, &found.instances, &others));
         let Some(next) = next else { break };
         before = story_of(search, &found.instances, &next);
         chain.push(next);
@@ -151,7 +149,7 @@ fn upstream(
 
 /// The one of some decisions whose outcome became what is asked about in a story.
 fn handed_on_by(
-    recording: &mut Recording,
+    search: &mut Search<'_, '_>,
     story: &Story,
     instances: &Instances,
     others: &[&Critical],
@@ -166,8 +164,8 @@ fn handed_on_by(
             continue;
         }
         let values = outcomes(step);
-        let own = decision_of(step, instances, others);
-        match own.filter(|own| is_one_activation(recording, own.instance.time, step.time)) {
+        let own = decision_of(search.flow.program(), step, instances, others);
+        match own.filter(|own| is_one_activation(search.recording, own.instance.time, step.time)) {
             Some(found) => return Some(found.clone()),
             // What is computed from several values is nobody's outcome.
             None if values.len() == 1 => queue.extend(values),
@@ -196,21 +194,35 @@ pub fn outcomes(step: &Told) -> Vec<usize> {
     operands.chain(links).collect()
 }
 
-/// The one of some decisions that a step is.
-fn decision_of<'c>(step: &Told, instances: &Instances, others: &[&'c Critical]) -> Option<&'c Critical> {
+/// The one of some decisions whose outcome a step made its value of.
+fn decision_of<'c>(
+    program: &Program,
+    step: &Told,
+    instances: &Instances,
+    others: &[&'c Critical],
+) -> Option<&'c Critical> {
     let place = |stmt: &Stmt| (stmt.file.clone(), stmt.line, stmt.function.clone());
     let own = step.stmt.as_ref().map(place)?;
     let becomes_value = |one: &&&Critical| {
         let known = instances.known(&one.instance);
         let is_it = known.and_then(|known| known.stmt.as_ref()).map(place).as_ref() == Some(&own);
+        let decides = || matches!(step.role, Role::Decides { .. });
         is_it
-            && (matches!(step.role, Role::Decides { .. }) || known.is_some_and(|known| known.becomes_value()))
+            && known
+                .is_some_and(|known| known.becomes_value() || decides() && !is_controlling(program, known))
     };
     others
         .iter()
         .filter(becomes_value)
         .find(|one| instances.is_last_before(&one.instance, step.time))
         .copied()
+}
+
+/// Whether a condition only decides what is executed: what its statement made besides, as a call in it that reads the next line, was made before it was
+/// decided.
+fn is_controlling(program: &Program, known: &KnownCondition) -> bool {
+    let written = |stmt| program.written_condition(known.condition.id.address, stmt);
+    known.stmt.as_ref().and_then(written).is_some_and(|written| written.controls)
 }
 
 /// Whether the activation that is there at one instant is still there at another. A function that is called again is in another one, and what it decided

@@ -10,7 +10,7 @@ use super::describe::{Seen, View};
 use super::mentions::mentions;
 use super::parameters::parameter;
 use super::web::{Kind, Knot};
-use super::{Known, Link, Operand, Origin, Reference, Role, Told, overflow, truth};
+use super::{Known, Link, Operand, Origin, Reference, Role, Told, overflow, overread, truth};
 use crate::dependence::{Made, Source, Step};
 
 /// So many things that a step made or used are told.
@@ -91,7 +91,8 @@ pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, 
         let own = seen.iter().find(|seen| seen.range().is_some_and(|range| range.contains(address)));
         let own = own.map(|seen| seen.mention.text.clone());
         // An earlier execution is spoken of only by what the statement itself names: memory has other names by now.
-        if own.is_none() && !is_newest {
+        let is_unsaid = own.is_none() && !is_newest;
+        if is_unsaid || overread::is_beside_texts(*address, told, &seen, view) {
             continue;
         }
         let origin = Origin::Uninitialised { name: own.or_else(|| view.name(*address, 1)) };

@@ -1,7 +1,7 @@
 //! What a string routine of the C library did not mean to read.
 //!
 //! Such a routine loads whole vectors and looks only at what counts of them, so that what lies beside a text is among what its
-//! answer was made from. A neighbour that it was not given is no origin that a person would name.
+//! answer was made from. A neighbour that it was not given is no origin that a person would name, and of a text only what is before its end is.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,12 +9,15 @@ use std::ops::Range;
 use program::Place;
 
 use super::Told;
-use super::describe::View;
+use super::describe::{Seen, View};
 use super::mentions::mentions;
 use super::origins::{Beginning, Origin};
 
 /// As far beyond the ends of a text as routines load.
 const REACH: u64 = 64;
+
+/// A text that is longer is not looked at.
+const LONGEST: u64 = 1 << 12;
 
 /// Whether all that a statement calls are such routines, so that what it was not given was read by the way.
 pub(super) fn reads_by_the_way(told: &Told) -> bool {
@@ -45,6 +48,28 @@ pub(super) fn leave_out_neighbours(
         beginning.range_of(origin).is_none_or(|range| is_given(&range) || !is_beside(&range))
     };
     origins.into_iter().filter(keeps).collect()
+}
+
+/// Whether a byte that has no value lies behind the ends of all texts that a statement gave to such routines, or before their beginnings. `view` is the
+/// state in which it was about to be done.
+pub(super) fn is_beside_texts(address: u64, told: &Told, seen: &[Seen], view: &View<'_>) -> bool {
+    let reads_texts =
+        |name: &String| linux::has_contract(name) && (name.contains("str") || name.ends_with("index"));
+    let is_read_by_itself = |seen: &Seen| {
+        !view.is_array(&seen.value) && seen.range().is_some_and(|range| range.contains(&address))
+    };
+    if !told.calls.iter().any(reads_texts) || seen.iter().any(is_read_by_itself) {
+        return false;
+    }
+    let mut texts = seen.iter().filter_map(|seen| pointed_to(view, &seen.mention.text)).peekable();
+    texts.peek().is_some() && !texts.any(|start| is_in_text(view, start, address))
+}
+
+/// Whether a byte is one of the text that begins at `start`, or its end; of one that is too long to look at anybody may think so.
+fn is_in_text(view: &View<'_>, start: u64, address: u64) -> bool {
+    let Some(before) = address.checked_sub(start) else { return false };
+    let mut text = vec![0; before.min(LONGEST) as usize];
+    before > LONGEST || view.state.read(start, &mut text) && !text.contains(&0)
 }
 
 /// Where something that is a pointer or an array leads to.

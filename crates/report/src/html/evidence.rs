@@ -55,7 +55,7 @@ fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
         ("times all decisions of one condition together", wholes),
         ("pairs of decisions", pairs),
         ("trials that made no difference", parked_for_good),
-        ("trials that made a difference and were run on", woken),
+        ("trials that waited, and were run on when something read what they had done otherwise", woken),
         ("given up because of what they printed", wrong_output),
         ("given up by budget", cut_short),
         ("earlier decisions, not looked at", left_out),

@@ -19,6 +19,8 @@ pub struct Written {
     pub line: u32,
     /// It is a condition, not a statement that has one somewhere.
     pub is_condition: bool,
+    /// An `if` or a loop goes by it, so that its outcome becomes no value.
+    pub controls: bool,
 }
 
 impl Text {
@@ -35,6 +37,7 @@ impl Text {
             text: self.file.text(range.clone()),
             line: self.file.position(range.start).0,
             is_condition,
+            controls: unit.controls,
         })
     }
 
