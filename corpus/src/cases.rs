@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Witness;
+use crate::answer::{Place, Witness};
 use crate::mutate::{Kind, Mutant, Truth};
 use crate::native::SOURCE;
 use crate::programs::Test;
@@ -101,6 +101,12 @@ pub struct Case {
 }
 
 impl Case {
+    /// The statement that a place is in, by where it begins; the place itself if that is not known, or in none.
+    pub fn statement(&self, place: Place) -> Place {
+        let known = self.statements.as_ref().and_then(|statements| statements.of_place(&place));
+        known.unwrap_or(place)
+    }
+
     /// Questions go by how it fails in the machine.
     pub fn fail_as(&mut self, witness: &Witness, right_status: i32) {
         self.fails = witness.fails;

@@ -163,8 +163,8 @@ impl<'a> Inquiry<'a> {
         let answered = match question.technique {
             Technique::Explain => return self.explain(question.with, Report::reading_order),
             Technique::Switching => return self.explain(question.with, Report::switching_order),
-            Technique::FullSlice => sliced(self.tool.slice(&self.case, "full")?),
-            Technique::RelevantSlice => sliced(self.tool.slice(&self.case, "relevant")?),
+            Technique::FullSlice => self.sliced(self.tool.slice(&self.case, "full")?),
+            Technique::RelevantSlice => self.sliced(self.tool.slice(&self.case, "relevant")?),
             Technique::Random => {
                 let Coverage { reply, counts, cost } = self.coverage()?;
                 let mut places: Vec<Place> = counts.iter().map(|(place, _)| place.clone()).collect();
@@ -181,11 +181,19 @@ impl<'a> Inquiry<'a> {
     /// The answer of `explain`, read in an order.
     fn explain(&self, with: With, read: fn(&Report) -> Vec<(Place, Part)>) -> Result<Option<Answered>> {
         let Some(answer) = self.explanation(with)? else { return Ok(None) };
-        let parts = answer.found.as_ref().map(read).unwrap_or_default();
+        let read = answer.found.as_ref().map(read).unwrap_or_default();
+        let parts: Vec<(Place, Part)> =
+            read.into_iter().map(|(place, part)| (self.case.statement(place), part)).collect();
         let order = Order::of(parts.iter().map(|(place, _)| place.clone()));
         let Answer { reply, found, length, cost } = answer.as_ref();
         let (reply, report, length, cost) = (*reply, found.clone(), *length, *cost);
         Ok(Some(Answered { order, parts, report, reply, length, cost }))
+    }
+
+    fn sliced(&self, answer: Answer<Vec<Place>>) -> Answered {
+        let Answer { reply, found, length, cost } = answer;
+        let statements = found.unwrap_or_default().into_iter().map(|place| self.case.statement(place));
+        Answered { order: Order::of(statements), reply, length, cost, ..Answered::default() }
     }
 
     fn explanation(&self, with: With) -> Result<Option<Rc<Answer<Report>>>> {
@@ -240,11 +248,6 @@ impl<'a> Inquiry<'a> {
         let found = self.tool.coverage_of_failure(&self.case)?;
         Ok(self.executed.get_or_init(|| found))
     }
-}
-
-fn sliced(answer: Answer<Vec<Place>>) -> Answered {
-    let Answer { reply, found, length, cost } = answer;
-    Answered { order: Order::of(found.unwrap_or_default()), reply, length, cost, ..Answered::default() }
 }
 
 /// How many bytes are neither in a common beginning nor in a common end.

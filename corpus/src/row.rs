@@ -72,7 +72,7 @@ impl Row {
             part: answered.parts.iter().find(|(place, _)| is_fault(place)).map(|(_, part)| *part),
             told: answered.order.len(),
             statements: statements(case, executed),
-            share: share(case, executed, answered),
+            share: share(executed, answered),
             is_certain: report.is_certain,
             is_right: cause.is_some_and(|cause| is_at_fault(&cause.condition)),
             is_cut_short: report.is_cut_short,
@@ -109,13 +109,9 @@ fn statements(case: &Case, executed: &[(Place, u64)]) -> Option<usize> {
     }
 }
 
-fn share(case: &Case, executed: &[(Place, u64)], answered: &Answered) -> Option<f64> {
+fn share(executed: &[(Place, u64)], answered: &Answered) -> Option<f64> {
     let total: u64 = executed.iter().map(|(_, count)| count).sum();
-    let statement = |place: &Place| match &case.statements {
-        Some(statements) => statements.of_place(place),
-        None => Some(place.clone()),
-    };
-    let told: HashSet<Place> = answered.order.places().filter_map(statement).collect();
+    let told: HashSet<&Place> = answered.order.places().collect();
     let of_told: u64 =
         executed.iter().filter(|(place, _)| told.contains(place)).map(|(_, count)| count).sum();
     (total > 0).then(|| of_told as f64 / total as f64)

@@ -183,6 +183,13 @@ fn every_technique_answers_and_ranks_statements_alone() {
         );
         let is_baseline = !question.explains()
             && !matches!(question.technique, Technique::FullSlice | Technique::RelevantSlice);
+        for place in answered.order.places() {
+            assert_eq!(
+                &inquiry.case.statement(place.clone()),
+                place,
+                "{question:?} ranks a part of a statement"
+            );
+        }
         for place in answered.order.places().filter(|_| is_baseline) {
             let text = lines[place.line - 1].trim();
             assert!(

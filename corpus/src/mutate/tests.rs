@@ -229,24 +229,42 @@ fn another_field_of_the_same_type_is_taken() {
 }
 
 #[test]
-fn mutants_are_valid_and_differ_only_in_what_they_say() {
-    let text = include_str!("../../programs/calculate/calculate.c");
-    let source = Source::parse(text).unwrap();
-    let all = mutants(&source);
-    assert!(all.len() > 500, "{}", all.len());
-    for mutant in &all {
-        let mutated = mutant.apply(&source);
-        assert_ne!(mutated, text, "{mutant:?}");
-        assert_eq!(
-            mutated.len() + mutant.original.len(),
-            text.len() + mutant.replacement.len(),
-            "{mutant:?}"
-        );
-        assert!(!mutant.truth.strict.is_empty(), "{mutant:?}");
-        assert!(mutant.truth.strict.is_subset(&mutant.truth.lenient), "{mutant:?}");
+fn mutants_of_all_programs_differ_only_in_what_they_say() {
+    for name in crate::programs::names().unwrap() {
+        let program = crate::programs::load(&name).unwrap();
+        let whole = program.source.whole();
+        let all = mutants(&program.source);
+        for mutant in &all {
+            let mutated = mutant.apply(&program.source);
+            let (before, after) = (&whole[..mutant.range.start], &whole[mutant.range.end..]);
+            let changed = mutated.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+            assert_eq!(changed, Some(mutant.replacement.as_str()), "{name}: {mutant:?}");
+            assert_eq!(whole[mutant.range.clone()], mutant.original, "{name}: {mutant:?}");
+            assert_ne!(mutant.replacement, mutant.original, "{name}: {mutant:?}");
+            assert_eq!(mutated.lines().count(), whole.lines().count(), "{name}: {mutant:?}");
+            assert!(!mutant.truth.strict.is_empty(), "{name}: {mutant:?}");
+            assert!(mutant.truth.strict.is_subset(&mutant.truth.lenient), "{name}: {mutant:?}");
+        }
+        if name == "calculate" {
+            let missing = Operator::ALL.iter().find(|wanted| all.iter().all(|one| one.operator != **wanted));
+            assert_eq!(missing, None);
+        }
     }
-    for operator in Operator::ALL {
-        assert!(all.iter().any(|mutant| mutant.operator == operator), "no {}", operator.name());
+}
+
+/// Ranks name a statement by the line that it begins in.
+#[test]
+fn a_fault_within_a_statement_is_named_by_the_line_in_which_that_begins() {
+    for name in crate::programs::names().unwrap() {
+        let program = crate::programs::load(&name).unwrap();
+        let begins = program.source.statements();
+        for mutant in mutants(&program.source) {
+            for truth in [&mutant.truth.strict, &mutant.truth.lenient] {
+                let is_named = |line| begins.get(line).is_none_or(|begin| truth.contains(begin));
+                let unnamed: Vec<&usize> = truth.iter().filter(|line| !is_named(line)).collect();
+                assert!(unnamed.is_empty(), "{name}: {} has {unnamed:?} of {truth:?}", mutant.name());
+            }
+        }
     }
 }
 
