@@ -109,6 +109,81 @@ fn a_crash_that_is_avoided_is_told_from_one_that_is_not_come_to() {
     assert!(lines(Effect::Skips).contains(&57), "{:?}", lines(Effect::Skips));
 }
 
+/// `where` is null, for line 4 should hold.
+const UNSET_WHERE: &str = "
+static int table[4], limit = 3, *where;
+static void set_up(int mode) {
+    if (mode > 7)
+        where = table;
+}
+static int is_large(int n) {
+    return n > limit;
+}
+";
+
+/// The point that crashed is an instruction: a statement that is begun need not come to it.
+#[test]
+fn a_crash_in_the_line_of_a_condition_is_told_by_the_instruction() {
+    let scratch = Scratch::new("one-line");
+    for (name, crashes) in [
+        ("if", "if (n > 3) *where = 1;"),
+        ("while", "while (n-- > 0) *where++ = 1;"),
+        ("choice", "n = n > 1 ? *where : 0;"),
+        ("both", "if (is_large(n) && *where == 1) n = 2;"),
+        ("called", "if (n > 3 && is_large(n)) __builtin_memset(where, n, sizeof table);"),
+    ] {
+        let text = format!(
+            "{UNSET_WHERE}int main(int argc, char **argv) {{\n    int n = argc + 4;\n    set_up(n);\n    {crashes}\n    return 0;\n}}\n"
+        );
+        let program = scratch.compile(&scratch.write(name, &text), &["-O0"]);
+        let mut failing = Failing::new(crashing(&program, &[], ""));
+        let found = failing.switch(&options());
+        let lines = |effect: Effect| {
+            let lines = failing.lines(&found).into_iter().zip(&found.critical);
+            lines.filter(|(_, one)| one.effect == effect).map(|(line, _)| line).collect::<BTreeSet<u32>>()
+        };
+        assert_eq!(lines(Effect::Repairs), BTreeSet::from([4]), "{name}");
+        assert!(!lines(Effect::Skips).is_empty() && !lines(Effect::Skips).contains(&4), "{name}");
+    }
+}
+
+/// Without the first call the second one crashes in the same way; it is one round later, for the list is longer.
+const TWICE: &str = "
+#include <stdio.h>
+#include <stdlib.h>
+struct item { int key; struct item *next; };
+static struct item *items;
+static void drop(int key) {
+    struct item **at = &items;
+    while ((*at)->key != key)
+        at = &(*at)->next;
+    *at = (*at)->next;
+}
+int main(int argc, char **argv) {
+    for (int i = 0; i < 4; i++) {
+        struct item *item = malloc(sizeof *item);
+        item->key = i;
+        item->next = items;
+        items = item;
+    }
+    for (int i = 1; i < argc; i++)
+        if (argv[i][0] == '-')
+            drop(atoi(argv[i] + 1));
+    return 0;
+}
+";
+
+#[test]
+fn a_run_that_fails_in_the_same_way_another_time_is_not_helped() {
+    let scratch = Scratch::new("postponed");
+    let program = scratch.compile(&scratch.write("twice", TWICE), &["-O0"]);
+    let mut failing = Failing::new(crashing(&program, &["-2", "-7"], ""));
+    let found = failing.switch(&options());
+    let postponing = found.critical.iter().filter(|one| one.effect == Effect::Postpones);
+    assert!(postponing.count() > 0, "{:?}", found.statistics);
+    assert!(found.critical.iter().all(|one| one.effect != Effect::Survives));
+}
+
 /// The loop has no end once its last decision has gone the other way, and takes a page with every few instructions.
 const GREEDY: &str = "
 #include <stdio.h>

@@ -197,7 +197,7 @@ impl Search<'_, '_> {
         found.statistics.instructions += second.statistics.instructions;
         found.statistics.unverified += second.statistics.unverified;
         found.statistics.unclassified += second.statistics.unclassified;
-        let helps = |critical: &Critical| critical.effect != Effect::Skips;
+        let helps = |critical: &Critical| critical.effect.helps();
         let condition = found.instances.known(instance).map(|known| known.condition.id);
         let pair = |critical: Critical| {
             let known = second.instances.known(&critical.instance);

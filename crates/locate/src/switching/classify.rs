@@ -1,21 +1,21 @@
 //! Whether a crash was avoided or only not come to: the three cases of the paper.
 //!
-//! The point that failed is known in another run by its execution index. A trial comes to it and does not fail there; or it comes to it
+//! The instruction that failed is known in another run by its execution index. A trial comes to it and does not fail there; or it comes to it
 //! and fails again; or it never comes to it, and nobody can tell whether the reason of the failure has gone.
 
 use linux::Process;
 use machine::{Time, Trace};
 use replay::Recording;
-use replay::index::{ConditionKey, Event, Indexer, Indices, Key, PointKey};
+use replay::index::{ConditionKey, Event, Indexer, Indices, Key};
 
 /// Instructions that are followed in one go.
 const STRETCH: u64 = 1 << 15;
 
-/// A statement instance, by its execution index.
+/// An execution of an instruction in scope, or of one that called the code in which a run is, by its execution index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     path: Vec<Key>,
-    statement: Option<PointKey>,
+    address: u64,
 }
 
 /// What was done to a run in which a point is looked for.
@@ -39,14 +39,16 @@ pub struct Presence {
 }
 
 impl Point {
-    /// The point at which a run is at `time`.
+    /// The point to which a recorded run comes at `time`.
     pub fn at(indices: &mut Indices<'_>, recording: &mut Recording, time: Time) -> Point {
-        Point::of(indices.walk_to(recording, time))
+        Point::of(indices.walk_to(recording, time), &mut recording.at(time))
     }
 
-    pub fn of(indexer: &Indexer<'_>) -> Point {
-        let (path, statement) = indexer.here();
-        Point { path, statement }
+    /// That to which a run has come that `indexer` has followed.
+    fn of(indexer: &mut Indexer<'_>, there: &mut Process) -> Point {
+        indexer.arrive_at(there);
+        let (path, address) = indexer.here(there.machine.cpu.rip);
+        Point { path, address }
     }
 
     /// Looks for it in a run that begins where `indexer` is, up to the run's end or `deadline`.
@@ -59,6 +61,7 @@ impl Point {
     ) -> Presence {
         let mut seeker = Seeker::new(self, indexer.path(), altered);
         let mut trace = Trace::new();
+        indexer.wait_for(Some(self.address));
         loop {
             let mut before = process.fork();
             let start = process.machine.time;
@@ -73,15 +76,14 @@ impl Point {
                 break;
             }
         }
-        seeker.presence.ended_there = Point::of(indexer) == *self;
+        indexer.wait_for(None);
+        seeker.presence.ended_there = Point::of(indexer, process) == *self;
         seeker.presence
     }
 }
 
 struct Seeker<'a> {
     point: &'a Point,
-    /// The walk began inside of a call that the point's own statement makes: to come back from there is to come to the point.
-    is_within: bool,
     open: Vec<Key>,
     /// How many of the regions around the point are open.
     common: usize,
@@ -94,9 +96,7 @@ struct Seeker<'a> {
 impl<'a> Seeker<'a> {
     fn new(point: &'a Point, open: Vec<Key>, altered: Altered) -> Seeker<'a> {
         let common = open.iter().zip(&point.path).take_while(|(mine, theirs)| mine == theirs).count();
-        let is_within = common == point.path.len()
-            && open.get(common).and_then(site).is_some_and(|site| Some(site) == point.statement);
-        Seeker { point, is_within, open, common, altered, sides: 0, presence: Presence::default() }
+        Seeker { point, open, common, altered, sides: 0, presence: Presence::default() }
     }
 
     fn event(&mut self, event: Event) {
@@ -105,9 +105,6 @@ impl<'a> Seeker<'a> {
                 // What is around everything has no key.
                 self.open.truncate(depth.saturating_sub(1));
                 self.common = self.common.min(self.open.len());
-                let is_back = self.open.len() == self.point.path.len() && self.common == self.open.len();
-                self.presence.reached |= self.is_within && is_back;
-                self.is_within &= self.open.len() > self.point.path.len();
             }
             Event::Enter(key) => {
                 self.sides += u64::from(matches!(key, Key::Side { .. }));
@@ -123,10 +120,11 @@ impl<'a> Seeker<'a> {
                 }
                 self.open.push(key);
             }
-            Event::Statement { key, .. } => {
+            Event::Come => {
                 let is_there = self.common == self.point.path.len() && self.open.len() == self.common;
-                self.presence.reached |= is_there && Some(key) == self.point.statement;
+                self.presence.reached |= is_there;
             }
+            Event::Statement { .. } => {}
         }
     }
 
@@ -137,14 +135,6 @@ impl<'a> Seeker<'a> {
             (Altered::All(whole), Key::Side { condition, .. }) => *condition == whole,
             (Altered::All(_), _) => false,
         }
-    }
-}
-
-/// The statement that a call was made from.
-fn site(region: &Key) -> Option<PointKey> {
-    match region {
-        Key::Call { site, .. } | Key::Trusted { site } => site.map(|(statement, _)| statement),
-        Key::Side { .. } | Key::Again { .. } => None,
     }
 }
 

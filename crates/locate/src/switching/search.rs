@@ -79,7 +79,7 @@ impl Found {
 
     /// Whether something was found that does more than to skip what failed.
     pub(super) fn helps(&self) -> bool {
-        self.critical.iter().any(|critical| critical.effect != Effect::Skips)
+        self.critical.iter().any(|critical| critical.effect.helps())
     }
 }
 

@@ -38,6 +38,18 @@ pub enum Effect {
     Survives,
     /// The run does not come to where it failed.
     Skips,
+    /// The run does not fail where it failed, but another time at the same place in the same way.
+    Postpones,
+}
+
+impl Effect {
+    /// Whether the failure was avoided where it happened, and for good.
+    pub fn helps(self) -> bool {
+        match self {
+            Effect::Repairs | Effect::Survives => true,
+            Effect::Skips | Effect::Postpones => false,
+        }
+    }
 }
 
 /// What was done to a condition.
@@ -111,6 +123,8 @@ pub struct Verifier<'a> {
 /// What is known about a run of which nobody knows yet what it is worth.
 pub struct Again {
     has_passed: bool,
+    /// It failed in the same way and at the same place as before, be it at another time.
+    fails_alike: bool,
     exit: Option<Exit>,
     line: Option<Bytes>,
     interventions: Vec<Intervention>,
@@ -178,14 +192,13 @@ impl<'a> Verifier<'a> {
             None => again.has_passed.then_some(Effect::Repairs)?,
             Some((point, indices)) => {
                 let indexer = indices.walk_to(recording, job.time);
-                let is_own = Point::of(indexer) == *point;
                 let mut at = recording.at(job.time);
                 let mut run = job.switch.divert(&mut at, job.time, &mut Scanner::default()).run;
                 let member = known.condition.members.get(usize::from(instance.member));
                 let by_jump = member.is_some_and(|member| member.kind == MemberKind::Jump);
                 let altered = Altered::First { by_jump };
                 let presence = point.seek(indexer, run.process(), altered, self.deadline);
-                effect(again.has_passed, is_own, as_it_counts(presence, self.failure))?
+                effect(&again, as_it_counts(presence, self.failure))?
             }
         };
         Some(again.critical(*instance, effect, Change::Once))
@@ -216,7 +229,6 @@ impl<'a> Verifier<'a> {
         let effect = match &mut self.crash {
             None => again.has_passed.then_some(Effect::Repairs)?,
             Some((point, indices)) => {
-                let is_own = Point::at(indices, recording, instance.time) == *point;
                 // Up to where the program itself begins nothing was altered.
                 let begin = recording.program_start();
                 let indexer = indices.walk_to(recording, begin);
@@ -225,7 +237,7 @@ impl<'a> Verifier<'a> {
                 let altered =
                     Altered::All(members.filter_map(|member| indexer.condition(member.address)).next());
                 let presence = point.seek(indexer, &mut run, altered, self.deadline);
-                effect(again.has_passed, is_own, as_it_counts(presence, self.failure))?
+                effect(&again, as_it_counts(presence, self.failure))?
             }
         };
         Some(again.critical(*instance, effect, change))
@@ -297,8 +309,9 @@ impl<'a> Verifier<'a> {
         let is_unknown = has_kept.is_none() || matches!(verdict, Verdict::CannotTell(_)) && has_ended;
         self.unverified += u64::from(is_unknown);
         let has_passed = has_kept == Some(true) && verdict == Verdict::Passed;
+        let fails_alike = matches!(&verdict, Verdict::Failed(failed) if failed.is_like(self.failure));
         let (exit, line) = (process.kernel.ended.clone(), self.line(process));
-        Again { has_passed, exit, line, interventions }
+        Again { has_passed, fails_alike, exit, line, interventions }
     }
 
     fn line(&self, process: &Process) -> Option<Bytes> {
@@ -319,7 +332,7 @@ impl<'a> Verifier<'a> {
 
 impl Again {
     fn critical(self, instance: Instance, effect: Effect, change: Change) -> Critical {
-        let Again { exit, line, interventions, has_passed: passes } = self;
+        let Again { exit, line, interventions, has_passed: passes, .. } = self;
         let (place, distance, trial) = (0, None, 0);
         Critical { instance, place, change, effect, exit, line, distance, trial, interventions, passes }
     }
@@ -338,11 +351,12 @@ fn as_it_counts(presence: Presence, failure: &Failure) -> Presence {
 }
 
 /// The three cases of the paper, for a run that ended well and for one that did not.
-fn effect(has_passed: bool, is_own: bool, presence: Presence) -> Option<Effect> {
+fn effect(again: &Again, presence: Presence) -> Option<Effect> {
     let is_avoided = presence.reached && !presence.ended_there || presence.guarded;
-    match (has_passed, is_avoided && !is_own) {
+    match (again.has_passed, is_avoided) {
         (true, true) => Some(Effect::Repairs),
         (true, false) => Some(Effect::Skips),
+        (false, true) if again.fails_alike => Some(Effect::Postpones),
         (false, true) => Some(Effect::Survives),
         (false, false) => None,
     }

@@ -135,6 +135,8 @@ impl<'p> Side<'p> {
                     self.path.truncate(depth.saturating_sub(1));
                     *common = (*common).min(self.path.len());
                 }
+                // Nothing is waited for.
+                Some(Event::Come) => {}
                 None if self.ended => return,
                 None => self.run(),
             }

@@ -138,24 +138,47 @@ impl<'p> Plans<'p> {
         plan
     }
 
+    /// What begins and ends at an instruction, of which nothing has happened yet.
+    pub fn of_instruction(&self, address: u64) -> PassPlan {
+        let function = self.function(address);
+        let marks = function.as_ref().map_or_else(Vec::new, |function| self.marks(function, &[address]));
+        PassPlan {
+            function,
+            start: address,
+            last: address,
+            count: 0,
+            ending: Ending::Next,
+            marks: marks.into(),
+            decision: None,
+            is_loose: false,
+            back: Box::default(),
+        }
+    }
+
+    fn marks(&self, function: &FunctionPlan, addresses: &[u64]) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let mut statement = None;
+        for (instruction, address) in (0..).zip(addresses) {
+            if function.closes.binary_search(address).is_ok() {
+                marks.push(Mark { instruction, kind: MarkKind::Close(*address) });
+            }
+            if function.pads.contains_key(address) {
+                marks.push(Mark { instruction, kind: MarkKind::Landing(*address) });
+            }
+            let here = (self.keys)(*address);
+            if here.is_some() && here != statement {
+                marks.extend(here.map(|key| Mark { instruction, kind: MarkKind::Statement(key) }));
+                statement = here;
+            }
+        }
+        marks
+    }
+
     fn plan(&self, shape: &Shape) -> PassPlan {
         let function = self.function(shape.start());
         let (mut marks, mut decision, mut back, mut is_loose) = (Vec::new(), None, Vec::new(), false);
         if let Some(function) = &function {
-            let mut statement = None;
-            for (instruction, address) in (0..).zip(shape.addresses()) {
-                if function.closes.binary_search(address).is_ok() {
-                    marks.push(Mark { instruction, kind: MarkKind::Close(*address) });
-                }
-                if function.pads.contains_key(address) {
-                    marks.push(Mark { instruction, kind: MarkKind::Landing(*address) });
-                }
-                let here = (self.keys)(*address);
-                if here.is_some() && here != statement {
-                    marks.extend(here.map(|key| Mark { instruction, kind: MarkKind::Statement(key) }));
-                    statement = here;
-                }
-            }
+            marks = self.marks(function, shape.addresses());
             decision = function.deciders.get(&shape.last()).copied();
             is_loose = decision.is_none()
                 && matches!(shape.ending, Ending::Branch { .. } | Ending::Indirect { .. })

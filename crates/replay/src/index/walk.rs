@@ -24,6 +24,8 @@ use crate::flow::Flow;
 pub struct Indexer<'p> {
     plans: Plans<'p>,
     state: State,
+    /// An instruction that is waited for.
+    awaited: Option<u64>,
 }
 
 /// Where a walk is. It can be kept, to go on from there again.
@@ -119,6 +121,8 @@ pub enum Event {
     Enter(Key),
     /// An instance of a statement begins.
     Statement { key: PointKey, time: Time, address: u64 },
+    /// The instruction is executed that is waited for.
+    Come,
 }
 
 /// A region, in terms that have a meaning in another run.
@@ -151,7 +155,7 @@ const OUTERMOST: u64 = u64::MAX;
 impl<'p> Indexer<'p> {
     /// For a run from its start. `keys` says what is a statement.
     pub fn new(flow: &'p Flow<'p>, scope: &'p Scope, keys: Keys<'p>) -> Indexer<'p> {
-        Indexer { plans: Plans::new(flow, scope, keys), state: State::default() }
+        Indexer { plans: Plans::new(flow, scope, keys), state: State::default(), awaited: None }
     }
 
     pub fn state(&self) -> &State {
@@ -173,19 +177,35 @@ impl<'p> Indexer<'p> {
         self.plans.condition(address)
     }
 
-    /// The innermost point in scope: the regions around it, and its statement.
-    pub fn here(&self) -> (Vec<Key>, Option<PointKey>) {
-        let (mut end, mut frame) = (self.state.entries.len(), self.state.frame);
-        while let Some(Entry::Frame(Frame { function: None, outer, .. })) = self.state.entries.get(frame)
+    /// The innermost point in scope, if the walk is at the instruction at `address`: the regions around it, and that instruction or the one
+    /// in scope that called the code that it is in.
+    pub fn here(&self, address: u64) -> (Vec<Key>, u64) {
+        let (mut end, mut frame, mut innermost) = (self.state.entries.len(), self.state.frame, address);
+        while let Some(Entry::Frame(Frame { function: None, outer, site, .. })) =
+            self.state.entries.get(frame)
             && frame > 0
         {
-            (end, frame) = (frame, *outer);
+            (end, frame, innermost) = (frame, *outer, *site);
         }
-        let statement = match self.state.entries.get(frame) {
-            Some(Entry::Frame(frame)) => frame.statement,
-            _ => None,
-        };
-        (self.state.path(end, self.plans.keys()), statement)
+        (self.state.path(end, self.plans.keys()), innermost)
+    }
+
+    /// From now on [`Event::Come`] tells of this instruction, or of none.
+    pub fn wait_for(&mut self, address: Option<u64>) {
+        self.awaited = address;
+    }
+
+    /// Goes on to the instruction that a run has come to, whether it will retire or not.
+    pub fn arrive_at(&mut self, there: &mut Process) {
+        let plan = self.plans.of_instruction(there.machine.cpu.rip);
+        self.enter(&plan, there.machine.time, there, &mut |_| {});
+        for mark in &plan.marks {
+            match mark.kind {
+                MarkKind::Close(address) => self.state.close(address, &mut |_| {}),
+                MarkKind::Landing(address) => self.state.land(address, &mut |_| {}),
+                MarkKind::Statement(_) => {}
+            }
+        }
     }
 
     /// Follows a stretch of the run. `before` is the state at its beginning, and is left as it is.
@@ -289,7 +309,12 @@ impl<'p> Indexer<'p> {
         part: RangeInclusive<u16>,
         event: &mut impl FnMut(Event),
     ) {
+        let come = self.awaited.and_then(|address| place_of(plan, pass, address));
+        let mut come = come.filter(|place| part.contains(place));
         for mark in plan.marks.iter().filter(|mark| part.contains(&mark.instruction)) {
+            if come.take_if(|place| *place < mark.instruction).is_some() {
+                event(Event::Come);
+            }
             match mark.kind {
                 MarkKind::Close(address) => self.state.close(address, event),
                 MarkKind::Landing(address) => self.state.land(address, event),
@@ -305,6 +330,9 @@ impl<'p> Indexer<'p> {
                 }
             }
         }
+        if come.is_some() {
+            event(Event::Come);
+        }
         let slot = match plan.ending {
             Ending::Call { slot, .. } | Ending::Return { slot } => {
                 pass.words().get(usize::from(slot)).copied().unwrap_or(0)
@@ -313,6 +341,13 @@ impl<'p> Indexer<'p> {
         };
         self.state.previous = Some((Rc::clone(plan), slot));
     }
+}
+
+/// Which instruction of a pass is at an address.
+fn place_of(plan: &PassPlan, pass: &Pass<'_>, address: u64) -> Option<u16> {
+    let is_within = (plan.start..=plan.last).contains(&address);
+    let place = is_within.then(|| pass.forward().position(|there| there.address == address))?;
+    u16::try_from(place?).ok()
 }
 
 fn address_of(pass: &Pass<'_>, instruction: u16) -> u64 {
