@@ -8,7 +8,7 @@ use program::{Program, Scope, SourceMap};
 use replay::failure::{Failure as Failed, FailureKind, Verdict};
 use replay::oracle::{examine, judge};
 use replay::story::{AskError, Hit, Target};
-use replay::{Case, Gauge, Heap, Options, Recording};
+use replay::{Case, Gauge, Heap, Options, Oracle, Recording};
 use report::Paper;
 
 use crate::args::ViewArguments;
@@ -22,6 +22,8 @@ use crate::view::program_of;
 /// A case that has been run.
 pub struct RecordedCase {
     pub case: Case,
+    /// What was expected in the user's words, which may be of use for other inputs as well.
+    given: Oracle,
     pub recording: Recording,
     pub program: Program,
     pub scope: Scope,
@@ -56,7 +58,8 @@ impl RecordedCase {
             tell(&format!("whydunit: warning: {warning}\n"));
         }
         let program = program_of(recording.last()).with_source_map(map.clone());
-        Ok(RecordedCase { case, recording, program, scope, map, start })
+        let given = case.oracle.clone();
+        Ok(RecordedCase { case, given, recording, program, scope, map, start })
     }
 
     /// The same run with another heap.
@@ -75,12 +78,18 @@ impl RecordedCase {
         let recording = Recording::make(process, Options::from(case.end()));
         let (scope, map) = (self.scope.clone(), self.map.clone());
         let program = program_of(recording.last()).with_source_map(map.clone());
-        Ok(RecordedCase { case, recording, program, scope, map, start })
+        let given = self.given.clone();
+        Ok(RecordedCase { case, given, recording, program, scope, map, start })
     }
 
     /// What can be said without another run.
     pub fn verdict(&self) -> Verdict {
         judge(&self.case, self.recording.last())
+    }
+
+    /// The case before anything was found out of what is expected: a reference can be asked about other inputs.
+    pub fn as_given(&self) -> Case {
+        Case { oracle: self.given.clone(), ..self.case.clone() }
     }
 
     /// The verdict, with all that it takes. What is expected is known in full then: a reference has been run.

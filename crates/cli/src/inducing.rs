@@ -31,7 +31,8 @@ pub fn of(
 /// The difference to an input that minimizing finds.
 fn to_minimized(limits: &Stopping, recorded: &RecordedCase) -> Result<Option<Inducing>, Failure> {
     let view = recorded.view();
-    let minimizer = Minimizer::new(&recorded.case, &view).map_err(refused)?;
+    let given = recorded.as_given();
+    let minimizer = Minimizer::new(&given, &view).map_err(refused)?;
     let minimized = limits.search("minimizing", &minimizer, |options| minimizer.minimize(options));
     let difference = minimized.difference.as_ref();
     let found = difference.and_then(|difference| Inducing::found(difference, Basis::Minimized));
@@ -72,7 +73,7 @@ fn to_given(path: &Path, limits: &Stopping, recorded: &mut RecordedCase) -> anyh
 
 /// Nobody can tell either where the oracle judges this input alone.
 fn narrowed(passing: &[u8], limits: &Stopping, recorded: &RecordedCase) -> Compared {
-    let view = recorded.view();
-    let Ok(minimizer) = Minimizer::new(&recorded.case, &view) else { return Compared::CannotTell };
+    let (view, given) = (recorded.view(), recorded.as_given());
+    let Ok(minimizer) = Minimizer::new(&given, &view) else { return Compared::CannotTell };
     limits.search("narrowing the difference", &minimizer, |options| minimizer.compare(passing, options))
 }

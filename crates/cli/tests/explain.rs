@@ -285,6 +285,41 @@ fn minimizing_tells_which_byte_of_an_argument_matters() {
     assert!(answer["findings"][0]["search"]["on_the_way"].as_u64() > Some(0), "{answer}");
 }
 
+/// Counts words; with LIMIT 2 a word of three letters is none.
+const WORDS: &str = "#include <stdio.h>\n\
+                     int main(void)\n{\n\
+                     int c, length = 0, words = 0;\n\
+                     while ((c = getchar()) != EOF) {\n\
+                     if (c != ' ' && c != '\\n')\n\
+                     length++;\n\
+                     else {\n\
+                     if (length > 0 && length <= LIMIT)\n\
+                     words++;\n\
+                     length = 0;\n}\n}\n\
+                     printf(\"%d\\n\", words);\n\
+                     return 0;\n}\n";
+
+/// What a reference prints is known of any input.
+#[test]
+fn a_reference_judges_other_inputs_as_well() {
+    let scratch = Scratch::new("explain-reference");
+    scratch.compile("right", WORDS, &["-O0", "-DLIMIT=9"]);
+    scratch.compile("wrong", WORDS, &["-O0", "-DLIMIT=2"]);
+    scratch.write("other.txt", "a to be b\n");
+    let input = "a to bee b\n";
+    for (options, basis) in
+        [(&["--minimize"][..], "minimized"), (&["--passing-input", "other.txt"], "narrowed")]
+    {
+        let options = [&["--reference", "./right", "--format", "json"], options].concat();
+        let json = explain(&scratch, &options, &["./wrong"], input);
+        assert_eq!(json.status, 0, "{json:?}");
+        let answer: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        let finding = &answer["findings"][0];
+        assert_eq!(finding["difference"]["basis"], basis, "{answer}");
+        assert_eq!(finding["causes"][0]["condition"]["place"]["line"], 9, "{answer}");
+    }
+}
+
 #[test]
 fn minimizing_before_an_explanation_needs_an_oracle_for_any_input() {
     let scratch = Scratch::new("explain-minimize-refused");

@@ -356,6 +356,57 @@ int main(int argc, char **argv)
     assert!(text.contains("UNSET   tail.c:8") && text.contains("uses tail, which was never given"), "{text}");
 }
 
+/// Nothing leads to output that is missing; but the condition before it went by what nobody had set.
+#[test]
+fn what_was_never_set_is_told_where_no_condition_explains_a_failure() {
+    let failing = Failing {
+        name: "counts",
+        source: "#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int *counts;
+static int size;
+static void grow(int wanted)
+{
+    if (wanted <= size)
+        return;
+    counts = realloc(counts, wanted * sizeof *counts);
+    memset(counts + size, 0, wanted - size);
+    size = wanted;
+}
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        int value = atoi(argv[i]);
+        grow(value + 1);
+        counts[value]++;
+    }
+    for (int i = 0; i < size; i++)
+        if (counts[i] > 0)
+            printf(\"%d: %d\\n\", i, counts[i]);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["1", "3"],
+        input: "",
+        oracle: &["--expect-stdout", "1: 1\n3: 1\n"],
+    };
+    let scratch = Scratch::new("causes-counts");
+    scratch.compile(failing.name, failing.source, failing.flags);
+    let asked = [&["explain"], failing.oracle, &["--", "./counts"], failing.arguments].concat();
+    let ran = scratch.whydunit_apart(&asked, b"");
+    assert!(
+        ran.stdout.contains("UNSET   counts.c:22")
+            && ran.stdout.contains("uses counts[i], which was never given a value"),
+        "{ran:?}"
+    );
+    let next = ran.stdout.split("READ NEXT").nth(1).expect("what led to the condition");
+    for line in ["counts = realloc(", "memset(", "return 0;"] {
+        assert!(next.contains(line), "{next}");
+    }
+}
+
 /// A library header's function is inlined where it crashes; that `main` is the program's own is seen all the same.
 #[test]
 fn a_null_pointer_from_a_library_is_followed_through_code_that_was_inlined() {

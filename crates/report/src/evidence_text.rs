@@ -35,6 +35,22 @@ pub(crate) fn found_by(report: &ExplainReport) -> String {
     }
 }
 
+/// Why the cause is not certain.
+pub(crate) fn doubts(report: &ExplainReport) -> Option<String> {
+    let reason = |doubt: &&'static str| match *doubt {
+        "unrepaired" => "the failure is not repaired",
+        "several" => "one decision is not enough",
+        "others" => "others save the run as well",
+        "untried" => "not everything was tried",
+        "leaves-out" => "to end a loop early leaves out much",
+        "unrelated" => "no dependence leads from it to the failure",
+        "compared" => "what it compared had been computed, which may be what is wrong (FROM)",
+        _ => "something is computed on the way to the failure, which may be what is wrong (PATH)",
+    };
+    let reasons: Vec<&str> = report.doubts.iter().map(reason).collect();
+    (!reasons.is_empty()).then(|| format!("not certain: {}", reasons.join("; ")))
+}
+
 pub(crate) fn tried_of(search: &Statistics) -> String {
     let decisions = counted(search.candidates, "decision was", "decisions were");
     format!("{} of {decisions} tried the other way", grouped(search.tried))
@@ -81,7 +97,7 @@ pub(crate) fn what_came_of_trials(search: &Statistics) -> String {
     let kinds = [
         (search.parked_for_good, "made no difference", "made no difference"),
         (search.wrong_output, "was given up for what it printed", "were given up for what they printed"),
-        (search.cut_short, "was given up at the limit of --budget", "were given up at the limit of --budget"),
+        (search.cut_short, "was given up before it ended", "were given up before they ended"),
         (search.tried.saturating_sub(ended_early), "was run to its end", "were run to their end"),
     ];
     let instructions = counted(search.instructions, "instruction", "instructions");

@@ -1,7 +1,7 @@
 //! Why a run failed, as it is reported.
 
 use linux::Exit;
-use locate::explain::{Cause, Explanation, History, RecursiveCall, Unset};
+use locate::explain::{Cause, Doubt, Explanation, History, RecursiveCall, Unset};
 use locate::inducing::{Basis, Inducing};
 use locate::switching::{Change, Critical, Effect, Statistics};
 use program::{Program, Stmt};
@@ -32,6 +32,9 @@ pub struct ExplainReport {
     pub recursion: Vec<RecursionReport>,
     /// The first is the cause, as certainly as that is known.
     pub is_certain: bool,
+    /// Why the cause is not certain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<&'static str>,
     pub is_cut_short: bool,
     /// Nobody waited until all that there is to tell about the causes was found out.
     pub is_told_in_part: bool,
@@ -112,7 +115,7 @@ pub struct CauseReport {
     pub changed: String,
     /// The other condition of a pair, as it was decided in the run in which the first had gone the other way.
     pub second: Option<ConditionReport>,
-    /// `repairs`, `survives` or `skips`.
+    /// `repairs`, `survives`, `skips` or `postpones`.
     pub effect: &'static str,
     /// What the run does when it goes the other way, as the end of a sentence.
     pub otherwise: String,
@@ -149,7 +152,8 @@ impl CauseReport {
     /// How the way goes on after the condition, if it is one that was not gone; and what it ends with.
     pub(crate) fn missed_way(&self) -> Option<(&'static str, String)> {
         let is_missed = self.path.is_empty() && !self.missed.is_empty();
-        is_missed.then(|| ("so it never came to this:", format!("which {}", self.otherwise)))
+        is_missed
+            .then(|| ("otherwise it would have come to this:", format!("and the run {}", self.otherwise)))
     }
 }
 
@@ -224,6 +228,7 @@ impl ExplainReport {
             command: from.command.clone(),
             failed: from.failure.to_string(),
             is_certain: explanation.is_certain(),
+            doubts: explanation.doubts().into_iter().map(doubt).collect(),
             is_cut_short: explanation.is_cut_short,
             is_told_in_part: explanation.is_told_in_part,
             failed_at: from.failed_at(),
@@ -308,6 +313,7 @@ impl Explained<'_> {
                 Effect::Repairs => "repairs",
                 Effect::Survives => "survives",
                 Effect::Skips => "skips",
+                Effect::Postpones => "postpones",
             },
             otherwise: otherwise(&cause.critical, &self.failure.kind),
             steps: cause
@@ -362,6 +368,20 @@ impl Explained<'_> {
     }
 }
 
+/// Why the likeliest cause is not certain, in a word.
+fn doubt(doubt: Doubt) -> &'static str {
+    match doubt {
+        Doubt::Unrepaired => "unrepaired",
+        Doubt::Several => "several",
+        Doubt::Others => "others",
+        Doubt::Untried => "untried",
+        Doubt::LeavesOut => "leaves-out",
+        Doubt::Unrelated => "unrelated",
+        Doubt::Compared => "compared",
+        Doubt::OnTheWay => "on-the-way",
+    }
+}
+
 /// What was done to a condition.
 fn changed(change: &Change) -> String {
     match change {
@@ -399,10 +419,11 @@ fn otherwise(critical: &Critical, failure: &FailureKind) -> String {
         None => "goes on for longer".to_owned(),
     };
     match (critical.effect, failure, &critical.line) {
-        (Effect::Repairs, FailureKind::WrongOutput(_), Some(line)) => {
+        // Where too much is printed, there may be no line in its place.
+        (Effect::Repairs, FailureKind::WrongOutput(_), Some(line)) if !line.is_empty() => {
             format!("prints \"{}\"", replay::escaped(line))
         }
-        (Effect::Repairs, FailureKind::WrongOutput(_), None) => "writes what is expected".to_owned(),
+        (Effect::Repairs, FailureKind::WrongOutput(_), _) => "writes what is expected".to_owned(),
         (Effect::Repairs, FailureKind::OracleSaysSo { .. }, _) => format!("{ended}, and the oracle agrees"),
         (Effect::Repairs, FailureKind::AssertViolated(_), _) => {
             format!("keeps what was asserted, and {ended}")
@@ -415,5 +436,6 @@ fn otherwise(critical: &Critical, failure: &FailureKind) -> String {
         (Effect::Repairs, ..) => format!("passes there and {ended}"),
         (Effect::Survives, ..) => format!("passes there, but {ended}"),
         (Effect::Skips, ..) => format!("does not come there, and {ended}"),
+        (Effect::Postpones, ..) => "passes there, but fails in the same way later".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use replay::grouped;
 use replay::story::condition_in;
 
 use crate::evidence_text::{
-    and_more, as_far_as, besides, difference, found_by, limits_of, others_that_save, tried_of,
+    and_more, as_far_as, besides, difference, doubts, found_by, limits_of, others_that_save, tried_of,
     what_came_of_trials,
 };
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, RecursionReport};
@@ -252,6 +252,7 @@ impl Page {
     fn evidence(&mut self, report: &ExplainReport) {
         let search = &report.search;
         let mut parts = vec![found_by(report)];
+        parts.extend(doubts(report));
         if search.cases + search.wholes + search.pairs > 0 {
             parts.push(format!("besides, because no single decision helped: {}", besides(search)));
         }
@@ -278,9 +279,7 @@ pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'stat
     match cause.effect {
         _ if is_certain => None,
         // Among so many pairs one may save the run by chance.
-        _ if cause.second.as_ref().is_some_and(|second| second.place != cause.condition.place) => {
-            Some("perhaps")
-        }
+        _ if cause.second.is_some() => Some("perhaps"),
         "repairs" => Some("most likely"),
         _ => Some("perhaps"),
     }
@@ -301,7 +300,11 @@ pub(crate) fn what_if(cause: &CauseReport, is_certain: bool) -> String {
 
 /// The same of one that is also possible.
 pub(crate) fn otherwise(cause: &CauseReport) -> String {
-    let when = if cause.second.is_some() { "if both go the other way" } else { "otherwise" };
+    let when = match cause.change {
+        "pair" => "if both go the other way".to_owned(),
+        "once" => "otherwise".to_owned(),
+        _ => format!("if it {}", cause.changed),
+    };
     format!("{when} the run {}", cause.otherwise)
 }
 
@@ -332,7 +335,7 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
     let tried = report.search.tried;
     match (report.is_cut_short, report.search.candidates) {
         (_, 0) => {
-            vec!["no condition of the program's own code was decided before the failure".to_owned()]
+            vec!["the program's own code decided no condition before the failure that could be made to go another way".to_owned()]
         }
         (true, _) => {
             vec![format!("not found: {}", tried_of(&report.search))]
@@ -351,7 +354,7 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
                 (_, true) => "What is wrong is a constant of the program: it is itself wrong, or no single condition selected it."
                     .to_owned(),
                 _ if report.search.candidates < 2 => "So the wrong value is most likely computed, not selected.".to_owned(),
-                _ => "So the wrong value is most likely computed, not selected; if it was selected, then by several conditions together.".to_owned(),
+                _ => "So the wrong value is most likely computed, not selected; if it was selected, then by several decisions together.".to_owned(),
             },
         ],
     }

@@ -17,7 +17,7 @@ use replay::{Bounds, Cell, Follow, Question, Seed, SeedKind, Slice, Source, Unse
 pub use unset::Unset;
 
 use crate::criterion::{in_place_of_missing, printed_from};
-use crate::instances::{Instances, KnownCondition};
+use crate::instances::{Instance, Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Meter, Options, Search, Statistics};
 
 /// So many causes are told of in full.
@@ -131,14 +131,18 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
             causes.push(cause(search, &found, &story, chain));
         }
     }
-    if unset.is_some() && causes.iter().all(|cause| cause.critical.effect == Effect::Skips) {
+    if unset.is_some() && causes.iter().all(|cause| !cause.critical.effect.helps()) {
         // Not to come to where something was used that nobody gave a value is no repair, and the reason is known.
         causes.clear();
+    }
+    let mut led_by = None;
+    if causes.is_empty() && unset.is_none() {
+        (unset, led_by) = followed.first(search, &found.instances).unzip();
     }
     let value = value(&search.failure.kind, &story, causes.first());
     let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
     let (computed, history) = match causes.is_empty() {
-        true => history(search, asked),
+        true => history(search, asked, led_by.as_ref()),
         false => (Vec::new(), History::Computed),
     };
     let beside = beside(search, &found.instances, asked, causes.first());
@@ -245,7 +249,7 @@ fn beside(
         return Vec::new();
     }
     let question = match cause {
-        Some(cause) => rank::question_of(search, instances, &cause.critical),
+        Some(cause) => rank::question_of(search, instances, &cause.critical.instance),
         None => printed_from(search.failure, asked, search.recording, search.code)
             .unwrap_or_else(|| asked.question.clone()),
     };
@@ -435,10 +439,16 @@ fn reading(
 }
 
 /// Where what is wrong came from, and what that is.
-fn history(search: &mut Search<'_, '_>, asked: &Asked) -> (Vec<(Stmt, u32)>, History) {
+fn history(
+    search: &mut Search<'_, '_>,
+    asked: &Asked,
+    led_by: Option<&Question>,
+) -> (Vec<(Stmt, u32)>, History) {
     let mut lines = BTreeSet::new();
     if let Some(question) = in_place_of_missing(search.failure, search.recording, search.code) {
-        return (computed(search, &question, &KINDS, &mut lines).0, History::InPlaceOfMissing);
+        let mut listed = led_by.map_or_else(Vec::new, |led| computed(search, led, &KINDS[..2], &mut lines).0);
+        listed.extend(computed(search, &question, &KINDS, &mut lines).0);
+        return (listed, History::InPlaceOfMissing);
     }
     let printed = printed_from(search.failure, asked, search.recording, search.code);
     let value = printed.as_ref().unwrap_or(&asked.question);
@@ -517,35 +527,62 @@ fn line_of(stmt: &Stmt) -> Line {
 }
 
 /// The story of what a decision was made by; `None` if nobody waits for it.
-fn story_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Option<Story> {
+fn story_of(search: &mut Search<'_, '_>, instances: &Instances, instance: &Instance) -> Option<Story> {
     if search.recording.patience().is_over() {
         return None;
     }
-    let question = rank::question_of(search, instances, critical);
-    let stmt = instances.known(&critical.instance).and_then(|known| known.stmt.clone());
+    let question = rank::question_of(search, instances, instance);
+    let stmt = instances.known(instance).and_then(|known| known.stmt.clone());
     let asked = Asked { question, subject: Subject::Reached, stmt, hit: None };
     Some(search.recording.story(search.code, asked, OPERANDS_DEPTH))
 }
 
+/// Why the likeliest cause is not certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The failure is not repaired, only avoided or put off.
+    Unrepaired,
+    /// It takes more than one decision that goes the other way.
+    Several,
+    /// Others save the run as well.
+    Others,
+    /// Something was not tried, or could not be judged.
+    Untried,
+    /// To end a loop early leaves out all that comes after.
+    LeavesOut,
+    /// No dependence leads from it to the failure.
+    Unrelated,
+    /// What it compared was computed, by code that may be wrong itself.
+    Compared,
+    /// Something is computed on the way from it to the failure: a run that leaves out a wrong statement may be right.
+    OnTheWay,
+}
+
 impl Explanation {
-    /// Whether the likeliest cause is certain: it alone repairs the run, nothing was left untried, and neither what it compared nor what
-    /// led from it to the statement that failed was computed by code that may be wrong itself: a run that leaves out a wrong statement may be right. A loop that
-    /// ends early proves nothing.
+    /// Whether the likeliest cause is certain.
     pub fn is_certain(&self) -> bool {
-        let repairs = self.causes.iter().filter(|cause| cause.critical.effect == Effect::Repairs).count();
+        !self.causes.is_empty() && self.doubts().is_empty()
+    }
+
+    /// What speaks against the likeliest cause.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let Some(cause) = self.causes.first() else { return Vec::new() };
+        let Critical { effect, change, distance, .. } = &cause.critical;
         let Statistics { left_out, unverified, cut_short, .. } = self.statistics;
-        let is_whole =
-            !self.is_cut_short && [left_out, unverified, cut_short] == [0; 3] && self.left_out == 0;
         let is_made = |steps: &[Told]| steps.iter().any(|step| step.role == Role::Makes);
-        let is_plain = |cause: &Cause| {
-            let between = cause.way().split_last().map_or(&[][..], |(_, before)| before);
-            matches!(cause.critical.change, Change::Once)
-                && !cause.leaves_out
-                && cause.critical.distance.is_some()
-                && cause.steps.is_empty()
-                && !is_made(&cause.from)
-                && !is_made(between)
-        };
-        repairs == 1 && is_whole && self.causes.first().is_some_and(is_plain)
+        let between = cause.way().split_last().map_or(&[][..], |(_, before)| before);
+        let is_repair = |other: &Cause| other.critical.effect == Effect::Repairs;
+        let others = self.causes.iter().skip(1).any(is_repair) || !cause.steps.is_empty();
+        let doubts = [
+            (*effect != Effect::Repairs, Doubt::Unrepaired),
+            (!matches!(change, Change::Once), Doubt::Several),
+            (others || self.left_out > 0, Doubt::Others),
+            (self.is_cut_short || [left_out, unverified, cut_short] != [0; 3], Doubt::Untried),
+            (cause.leaves_out, Doubt::LeavesOut),
+            (distance.is_none(), Doubt::Unrelated),
+            (is_made(&cause.from), Doubt::Compared),
+            (is_made(between), Doubt::OnTheWay),
+        ];
+        doubts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, doubt)| doubt).collect()
     }
 }

@@ -16,7 +16,7 @@ use replay::story::{Link, Role, Story, Told};
 use replay::{Cell, Outcome, Question, Recording, Scanner, Seed, SeedKind};
 
 use super::{step_of, story_of};
-use crate::instances::{Instances, KnownCondition};
+use crate::instances::{Instance, Instances, KnownCondition};
 use crate::switching::{Change, Critical, Effect, Found, Search};
 
 /// So often an outcome is handed on.
@@ -107,6 +107,7 @@ fn worth(kind: &FailureKind, found: &Found, one: &Critical, near: u32) -> (u8, b
         Effect::Survives if one.distance.is_some() => 1,
         Effect::Skips => 2,
         Effect::Survives => 3,
+        Effect::Postpones => 4,
     };
     // A loop that ends early leaves out all that comes after: that it saves the run says little, unless it should end.
     let known = found.instances.known(&one.instance);
@@ -132,14 +133,14 @@ fn upstream(
     is_news: impl Fn(&Critical) -> bool,
 ) -> Chain {
     let mut chain = vec![nearest.clone()];
-    let mut before = story_of(search, &found.instances, nearest);
+    let mut before = story_of(search, &found.instances, &nearest.instance);
     while chain.len() <= MOST_HANDED_ON {
         let known = |one: &&Critical| chain.iter().all(|member| member.place != one.place);
         let others: Vec<&Critical> =
             all.iter().filter(known).filter(|one| one.effect == nearest.effect && is_news(one)).collect();
         let next = before.as_ref().and_then(|before| handed_on_by(search, before, &found.instances, &others));
         let Some(next) = next else { break };
-        before = story_of(search, &found.instances, &next);
+        before = story_of(search, &found.instances, &next.instance);
         chain.push(next);
     }
     let head = chain.pop().unwrap_or_else(|| nearest.clone());
@@ -234,11 +235,10 @@ fn is_one_activation(recording: &mut Recording, from: Time, to: Time) -> bool {
 }
 
 /// What a decision was made by. Why it was made at all is another matter: what it is within decides about all that it does.
-pub fn question_of(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Question {
-    let time = critical.instance.time;
-    let member = instances
-        .known(&critical.instance)
-        .and_then(|known| known.condition.members.get(usize::from(critical.instance.member)));
+pub fn question_of(search: &mut Search<'_, '_>, instances: &Instances, instance: &Instance) -> Question {
+    let time = instance.time;
+    let known = instances.known(instance);
+    let member = known.and_then(|known| known.condition.members.get(usize::from(instance.member)));
     if member.is_some_and(|member| matches!(member.kind, MemberKind::Jump | MemberKind::Table)) {
         let seed = Seed { time, kind: SeedKind::Decision };
         return Question { why_here: false, ..search.recording.question_of(search.code, &seed) };

@@ -6,19 +6,23 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use linux::Exit;
-use machine::Time;
+use machine::{Time, UseKind};
 use program::{State, Stmt};
-use replay::StmtId;
-use replay::story::{Origin, Story, Told};
+use replay::story::{Operand, Origin, Story, Told};
+use replay::{Question, StmtId};
 
-use super::{made_from, step_of};
+use super::rank::question_of;
+use super::{made_from, step_of, story_of};
+use crate::instances::Instances;
 use crate::switching::Search;
 
 /// So many instructions are followed before it is looked whether somebody still waits, and no more than so many of a run.
 const PORTION: u64 = 1 << 22;
-const MOST: u64 = 1 << 30;
+const MOST: u64 = 1 << 28;
 /// So many places that went by something without a value are looked at.
 const MOST_PLACES: usize = 64;
+/// Of so many conditions that did it is told what that was.
+const MOST_CONDITIONS: usize = 4;
 /// So many frames are looked at for a statement of the program's own.
 const MOST_FRAMES: usize = 256;
 
@@ -40,6 +44,8 @@ pub(super) struct Followed {
 struct Loads {
     /// The statements that loaded it.
     by: BTreeSet<Stmt>,
+    /// When conditions went by it.
+    conditions: Vec<Time>,
     /// Some of it was put out as it lay in memory: it is not known what that had been copied by.
     is_put_out: bool,
 }
@@ -48,33 +54,65 @@ impl Followed {
     /// What has no value in a story: what is asked about itself, or what that was made from.
     pub fn unset(&mut self, search: &mut Search<'_, '_>, story: &Story) -> Option<Unset> {
         let mut seen = BTreeSet::from([0]);
-        let mut queue = VecDeque::from([0]);
-        while let Some(step) = queue.pop_front().and_then(|number| step_of(story, number)) {
-            let is_end = step.stmt == story.end.stmt;
-            let name = without_value(step).filter(|_| is_end || step.library.is_none());
-            if let Some(name) = name.filter(|_| self.went_by(search, step.stmt.as_ref())) {
-                return Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name });
+        let mut queue = VecDeque::from([(0, None)]);
+        while let Some((number, taken)) = queue.pop_front() {
+            let Some(step) = step_of(story, number) else { continue };
+            let is_own = step.stmt == story.end.stmt || step.library.is_none();
+            let (own, taken) = (own_unset(step).filter(|_| is_own), taken.filter(|_| has_unset(step)));
+            let mut found = own.into_iter().chain(taken);
+            if let Some(unset) = found.find(|unset| self.went_by(search, unset.stmt.as_ref())) {
+                return Some(unset);
             }
-            queue.extend(made_from(step).into_iter().filter(|next| seen.insert(*next)));
+            let next = made_from(step).into_iter().filter(|next| seen.insert(*next));
+            queue.extend(next.map(|next| (next, taken_from(step, next))));
         }
         None
     }
 
+    /// What has no value and the earliest condition of the program's own went by that did so, and the question what that condition was decided by: where nothing
+    /// else is known of a failure, all that comes after may come of that.
+    pub fn first(&mut self, search: &mut Search<'_, '_>, instances: &Instances) -> Option<(Unset, Question)> {
+        let times = self.loads(search).conditions.clone();
+        let decided = times.iter().filter_map(|time| instances.list.iter().find(|one| one.time == *time));
+        decided.take(MOST_CONDITIONS).find_map(|instance| {
+            let story = story_of(search, instances, instance)?;
+            Some((self.unset(search, &story)?, question_of(search, instances, instance)))
+        })
+    }
+
     /// Whether the run went by something without a value that a statement had loaded.
     fn went_by(&mut self, search: &mut Search<'_, '_>, stmt: Option<&Stmt>) -> bool {
-        let loads = self.loads.get_or_insert_with(|| follow(search));
+        let loads = self.loads(search);
         loads.is_put_out || stmt.is_some_and(|stmt| loads.by.contains(stmt))
+    }
+
+    fn loads(&mut self, search: &mut Search<'_, '_>) -> &Loads {
+        self.loads.get_or_insert_with(|| follow(search))
     }
 }
 
 /// What of a statement's own has no value, as its text names it.
-fn without_value(step: &Told) -> Option<String> {
+fn own_unset(step: &Told) -> Option<Unset> {
     let is_own = |name: &String| step.text.as_deref().is_some_and(|text| text.contains(name.as_str()));
-    let names = step.origins.iter().filter_map(|origin| match origin {
+    let mut names = step.origins.iter().filter_map(|origin| match origin {
         Origin::Uninitialised { name } => name.clone(),
         _ => None,
     });
-    names.into_iter().find(is_own)
+    let name = names.find(is_own)?;
+    Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name })
+}
+
+fn has_unset(step: &Told) -> bool {
+    step.origins.iter().any(|origin| matches!(origin, Origin::Uninitialised { .. }))
+}
+
+/// What a statement calls the value that it took from an earlier step. Where a library handed on what nobody had set, as `realloc` does, that is its name.
+fn taken_from(step: &Told, number: usize) -> Option<Unset> {
+    let is_it = |operand: &&Operand| {
+        !operand.is_address && operand.from.as_ref().is_some_and(|from| from.number == number)
+    };
+    let name = step.used.iter().find(is_it)?.known.name.clone();
+    Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name })
 }
 
 /// Follows what has no value from the beginning of the run to its end. Where nobody waits for that, nothing is known.
@@ -98,6 +136,7 @@ fn follow(search: &mut Search<'_, '_>) -> Loads {
     }
     let mut loads = Loads::default();
     for place in definedness.uses().iter().take(MOST_PLACES) {
+        loads.conditions.extend(Some(place.time).filter(|_| place.kind == UseKind::Condition));
         match place.origin {
             Some(machine::Origin::Load { time, .. }) => loads.by.extend(statement_at(search, time)),
             Some(machine::Origin::Memory(_)) => loads.is_put_out = true,

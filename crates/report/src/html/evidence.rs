@@ -3,7 +3,7 @@
 use locate::switching::Statistics;
 use replay::grouped;
 
-use crate::evidence_text::{difference, found_by, others_that_save};
+use crate::evidence_text::{difference, doubts, found_by, others_that_save};
 use crate::explain::ExplainReport;
 use crate::explain_text::{CUT_SHORT, TOLD_IN_PART};
 use crate::html::escape::Html;
@@ -15,7 +15,7 @@ pub(super) fn evidence(html: &mut Html, report: &ExplainReport) {
             html.raw("<p>").text(what).raw("</p>\n");
         }
     }
-    for line in difference(report).into_iter().chain(others_that_save(report)) {
+    for line in doubts(report).into_iter().chain(difference(report)).chain(others_that_save(report)) {
         html.raw("<p>").text(&line).raw("</p>\n");
     }
     html.raw("<table class=\"numbers\">\n<caption>The search in numbers</caption>\n<tbody>\n");
