@@ -16,6 +16,8 @@ const STRETCH: u64 = 1 << 15;
 pub struct Point {
     path: Vec<Key>,
     address: u64,
+    /// The code that was called there, if the run is in that.
+    within: Option<Key>,
 }
 
 /// What was done to a run in which a point is looked for.
@@ -47,21 +49,25 @@ impl Point {
     /// That to which a run has come that `indexer` has followed.
     fn of(indexer: &mut Indexer<'_>, there: &mut Process) -> Point {
         indexer.arrive_at(there);
-        let (path, address) = indexer.here(there.machine.cpu.rip);
-        Point { path, address }
+        let (depth, address) = indexer.here(there.machine.cpu.rip);
+        let mut path = indexer.path();
+        let within = path.get(depth).copied();
+        path.truncate(depth);
+        Point { path, address, within }
     }
 
-    /// Looks for it in a run that begins where `indexer` is, up to the run's end or `deadline`.
+    /// Looks for it in a run that begins where `indexer` is, up to the run's end or `deadline`. A run that panics goes on for some time after that;
+    /// `panics` is the instruction with which this begins.
     pub fn seek(
         &self,
         indexer: &mut Indexer<'_>,
         process: &mut Process,
         altered: Altered,
-        deadline: Time,
+        (panics, deadline): (Option<u64>, Time),
     ) -> Presence {
         let mut seeker = Seeker::new(self, indexer.path(), altered);
         let mut trace = Trace::new();
-        indexer.wait_for(Some(self.address));
+        indexer.wait_for([self.address].into_iter().chain(panics).collect());
         loop {
             let mut before = process.fork();
             let start = process.machine.time;
@@ -76,8 +82,8 @@ impl Point {
                 break;
             }
         }
-        indexer.wait_for(None);
-        seeker.presence.ended_there = Point::of(indexer, process) == *self;
+        indexer.wait_for(Vec::new());
+        seeker.presence.ended_there |= Point::of(indexer, process) == *self;
         seeker.presence
     }
 }
@@ -120,9 +126,13 @@ impl<'a> Seeker<'a> {
                 }
                 self.open.push(key);
             }
-            Event::Come => {
-                let is_there = self.common == self.point.path.len() && self.open.len() == self.common;
-                self.presence.reached |= is_there;
+            Event::Come(address) => {
+                let (is_around, depth) = (self.common == self.point.path.len(), self.point.path.len());
+                if address == self.point.address {
+                    self.presence.reached |= is_around && self.open.len() == depth;
+                } else if let Some(within) = &self.point.within {
+                    self.presence.ended_there |= is_around && self.open.get(depth) == Some(within);
+                }
             }
             Event::Statement { .. } => {}
         }

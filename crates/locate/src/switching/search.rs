@@ -266,7 +266,8 @@ impl<'a, 'p> Search<'a, 'p> {
     {
         let deadline = self.deadline();
         let names = (self.flow, self.scope);
-        Verifier::new(self.recording, names, self.judge, watched, self.failure, deadline)
+        let failed = (self.failure, self.question.time);
+        Verifier::new(self.recording, names, self.judge, watched, failed, deadline)
     }
 
     pub(super) fn rules<'r>(&self, instances: &'r Instances, options: &Options, meter: &'r Meter) -> Rules<'r>

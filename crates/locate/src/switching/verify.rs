@@ -10,7 +10,7 @@ use program::conditions::MemberKind;
 use replay::failure::{Failure, FailureKind, Verdict, WrongOutput};
 use replay::index::Indices;
 use replay::oracle::{Checked, Watched, digest};
-use replay::story::Decided;
+use replay::story::{Decided, panic_entry};
 use replay::{Bytes, Case, Channel, Expectation, Flow, Recording, Scanner};
 
 use super::classify::{Altered, Point, Presence};
@@ -106,6 +106,8 @@ pub struct Verifier<'a> {
     deadline: Time,
     /// Where the run crashed, if it did and nothing else is expected of it.
     crash: Option<(Point, Indices<'a>)>,
+    /// With which instruction panics begin.
+    panics: Option<u64>,
     /// Trials that were looked at, by condition and by whether they passed.
     looked_at: HashMap<(u32, bool), usize>,
     /// What the user's commands say about what runs left behind.
@@ -136,7 +138,7 @@ impl<'a> Verifier<'a> {
         (flow, scope): (&'a Flow<'_>, &'a Scope),
         judge: &'a Judge<'a>,
         watched: Option<&'a Watched<'a>>,
-        failure: &'a Failure,
+        (failure, failed_at): (&'a Failure, Time),
         deadline: Time,
     ) -> Verifier<'a> {
         let is_crash = matches!(
@@ -145,7 +147,7 @@ impl<'a> Verifier<'a> {
         );
         let crash = (is_crash && !expects_text(judge.case)).then(|| {
             let mut indices = Indices::new(flow, scope);
-            (Point::at(&mut indices, recording, failure.time), indices)
+            (Point::at(&mut indices, recording, failed_at), indices)
         });
         let reached = watched.and_then(|watched| {
             let mut start = recording.at(recording.start());
@@ -162,6 +164,7 @@ impl<'a> Verifier<'a> {
             failure,
             deadline,
             crash,
+            panics: panic_entry(flow.program()),
             looked_at: HashMap::new(),
             asked,
             reached: reached.map(|checked| checked.first).unwrap_or_default(),
@@ -197,7 +200,7 @@ impl<'a> Verifier<'a> {
                 let member = known.condition.members.get(usize::from(instance.member));
                 let by_jump = member.is_some_and(|member| member.kind == MemberKind::Jump);
                 let altered = Altered::First { by_jump };
-                let presence = point.seek(indexer, run.process(), altered, self.deadline);
+                let presence = point.seek(indexer, run.process(), altered, (self.panics, self.deadline));
                 effect(&again, as_it_counts(presence, self.failure))?
             }
         };
@@ -236,7 +239,7 @@ impl<'a> Verifier<'a> {
                 let members = known.condition.members.iter();
                 let altered =
                     Altered::All(members.filter_map(|member| indexer.condition(member.address)).next());
-                let presence = point.seek(indexer, &mut run, altered, self.deadline);
+                let presence = point.seek(indexer, &mut run, altered, (self.panics, self.deadline));
                 effect(&again, as_it_counts(presence, self.failure))?
             }
         };

@@ -136,7 +136,7 @@ impl<'p> Side<'p> {
                     *common = (*common).min(self.path.len());
                 }
                 // Nothing is waited for.
-                Some(Event::Come) => {}
+                Some(Event::Come(_)) => {}
                 None if self.ended => return,
                 None => self.run(),
             }

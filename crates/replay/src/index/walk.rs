@@ -24,8 +24,8 @@ use crate::flow::Flow;
 pub struct Indexer<'p> {
     plans: Plans<'p>,
     state: State,
-    /// An instruction that is waited for.
-    awaited: Option<u64>,
+    /// Instructions that are waited for.
+    awaited: Vec<u64>,
 }
 
 /// Where a walk is. It can be kept, to go on from there again.
@@ -121,8 +121,8 @@ pub enum Event {
     Enter(Key),
     /// An instance of a statement begins.
     Statement { key: PointKey, time: Time, address: u64 },
-    /// The instruction is executed that is waited for.
-    Come,
+    /// An instruction is executed that is waited for.
+    Come(u64),
 }
 
 /// A region, in terms that have a meaning in another run.
@@ -155,7 +155,7 @@ const OUTERMOST: u64 = u64::MAX;
 impl<'p> Indexer<'p> {
     /// For a run from its start. `keys` says what is a statement.
     pub fn new(flow: &'p Flow<'p>, scope: &'p Scope, keys: Keys<'p>) -> Indexer<'p> {
-        Indexer { plans: Plans::new(flow, scope, keys), state: State::default(), awaited: None }
+        Indexer { plans: Plans::new(flow, scope, keys), state: State::default(), awaited: Vec::new() }
     }
 
     pub fn state(&self) -> &State {
@@ -177,9 +177,9 @@ impl<'p> Indexer<'p> {
         self.plans.condition(address)
     }
 
-    /// The innermost point in scope, if the walk is at the instruction at `address`: the regions around it, and that instruction or the one
-    /// in scope that called the code that it is in.
-    pub fn here(&self, address: u64) -> (Vec<Key>, u64) {
+    /// The innermost point in scope, if the walk is at the instruction at `address`: how many regions are around it, and that instruction or
+    /// the one in scope that called the code that it is in.
+    pub fn here(&self, address: u64) -> (usize, u64) {
         let (mut end, mut frame, mut innermost) = (self.state.entries.len(), self.state.frame, address);
         while let Some(Entry::Frame(Frame { function: None, outer, site, .. })) =
             self.state.entries.get(frame)
@@ -187,12 +187,13 @@ impl<'p> Indexer<'p> {
         {
             (end, frame, innermost) = (frame, *outer, *site);
         }
-        (self.state.path(end, self.plans.keys()), innermost)
+        // What is around everything has no key.
+        (end.saturating_sub(1), innermost)
     }
 
-    /// From now on [`Event::Come`] tells of this instruction, or of none.
-    pub fn wait_for(&mut self, address: Option<u64>) {
-        self.awaited = address;
+    /// From now on [`Event::Come`] tells of these instructions.
+    pub fn wait_for(&mut self, addresses: Vec<u64>) {
+        self.awaited = addresses;
     }
 
     /// Goes on to the instruction that a run has come to, whether it will retire or not.
@@ -309,11 +310,11 @@ impl<'p> Indexer<'p> {
         part: RangeInclusive<u16>,
         event: &mut impl FnMut(Event),
     ) {
-        let come = self.awaited.and_then(|address| place_of(plan, pass, address));
-        let mut come = come.filter(|place| part.contains(place));
+        let come = self.awaited.iter().find_map(|address| Some((place_of(plan, pass, *address)?, *address)));
+        let mut come = come.filter(|(place, _)| part.contains(place));
         for mark in plan.marks.iter().filter(|mark| part.contains(&mark.instruction)) {
-            if come.take_if(|place| *place < mark.instruction).is_some() {
-                event(Event::Come);
+            if let Some((_, address)) = come.take_if(|(place, _)| *place < mark.instruction) {
+                event(Event::Come(address));
             }
             match mark.kind {
                 MarkKind::Close(address) => self.state.close(address, event),
@@ -330,8 +331,8 @@ impl<'p> Indexer<'p> {
                 }
             }
         }
-        if come.is_some() {
-            event(Event::Come);
+        if let Some((_, address)) = come {
+            event(Event::Come(address));
         }
         let slot = match plan.ending {
             Ending::Call { slot, .. } | Ending::Return { slot } => {

@@ -71,11 +71,14 @@ fn own_symbol(program: &Program, name: &str) -> Option<u64> {
     }
 }
 
+/// The instruction with which every panic of a program of Rust begins.
+pub fn panic_entry(program: &Program) -> Option<u64> {
+    PANICS.iter().find_map(|name| own_symbol(program, name))
+}
+
 /// A program of Rust that panicked exits like any other: what led to the panic is what matters.
 fn ask_panic(recording: &mut Recording, code: &mut Code<'_>) -> Option<Asked> {
-    let program = code.program();
-    let address = PANICS.iter().find_map(|name| own_symbol(program, name))?;
-    let time = last_execution(recording, address)?;
+    let time = last_execution(recording, panic_entry(code.program())?)?;
     let stmt = statement_at(recording, code, time);
     let question = Question { time, cells: Vec::new(), why_here: true };
     Some(Asked { question, subject: Subject::Crash { signal: None }, stmt, hit: None })

@@ -35,6 +35,7 @@ pub use ask::{AskError, Asked, Hit, Subject, Target};
 pub use begin::{Begun, BegunWith};
 pub use beside::Beside;
 pub use called::Called;
+pub use crash::panic_entry;
 pub use decision::Decided;
 pub use edges::{DependentInstance, Edge, EdgeKind, Edges, Used};
 pub use origins::Origin;
