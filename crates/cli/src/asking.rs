@@ -64,21 +64,26 @@ impl RecordedCase {
 
     /// The same run with another heap.
     pub fn with_heap(&self, heap: Heap) -> Result<RecordedCase, Failure> {
-        self.again(Case { heap, ..self.case.clone() })
+        self.again(Case { heap, ..self.case.clone() }, self.given.clone())
     }
 
     /// The beginning of a run that goes round in a loop without end, as far as it is worth looking at.
     pub fn cut_in_its_loop(&self) -> Result<Option<RecordedCase>, Failure> {
-        cut_in_its_loop(&self.case, &self.recording).map(|case| self.again(case)).transpose()
+        let Some(case) = cut_in_its_loop(&self.case, &self.recording) else { return Ok(None) };
+        // The limit is the last of what is expected, and holds for other inputs as well.
+        let mut given = self.given.clone();
+        if let (Some(limit), Some(cut)) = (given.expectations.last_mut(), case.oracle.expectations.last()) {
+            limit.clone_from(cut);
+        }
+        self.again(case, given).map(Some)
     }
 
-    fn again(&self, case: Case) -> Result<RecordedCase, Failure> {
+    fn again(&self, case: Case, given: Oracle) -> Result<RecordedCase, Failure> {
         let mut process = case.load().map_err(|error| Failure::new(exit_code::USAGE, error))?;
         let start = process.fork();
         let recording = Recording::make(process, Options::from(case.end()));
         let (scope, map) = (self.scope.clone(), self.map.clone());
         let program = program_of(recording.last()).with_source_map(map.clone());
-        let given = self.given.clone();
         Ok(RecordedCase { case, given, recording, program, scope, map, start })
     }
 

@@ -112,7 +112,7 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         PageFormat::Html => report.html(&Page::new(&explained, &explain_page::texts(&recorded, &failure))),
     };
     explain_page::write(&text, arguments.output.as_deref())?;
-    let is_explained = !explanation.causes.is_empty() || explanation.unset.is_some();
+    let is_explained = !explanation.causes.is_empty() || report.comes_of_unset();
     Ok(if is_explained { exit_code::SUCCESS } else { exit_code::NO_ANSWER })
 }
 

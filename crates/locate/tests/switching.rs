@@ -182,6 +182,95 @@ fn a_run_that_fails_in_the_same_way_another_time_is_not_helped() {
     let postponing = found.critical.iter().filter(|one| one.effect == Effect::Postpones);
     assert!(postponing.count() > 0, "{:?}", found.statistics);
     assert!(found.critical.iter().all(|one| one.effect != Effect::Survives));
+    let saving = found.critical.iter().filter(|one| one.effect.saves()).map(|one| one.trial as u64);
+    assert_eq!(found.statistics.first, saving.min(), "who only puts the failure off has not saved the run");
+}
+
+/// Failing programs, and the lines of the conditions with which they pass.
+const CRASHES_BEYOND: [(&str, &str, &str, &[u32]); 3] = [
+    // What is jumped to cannot be executed: the run is at no instruction of the program's own then.
+    (
+        "nowhere",
+        "-O0",
+        "#include <stdio.h>
+static void (*greet)(int);
+static void hello(int n) { printf(\"%d\\n\", n); }
+static void set_up(int mode) {
+    if (mode > 7)
+        greet = hello;
+}
+int main(int argc, char **argv) {
+    int n = argc + 4, odd = 0;
+    set_up(n);
+    if (n % 2)
+        odd = 1;
+    greet(n + odd);
+    return 0;
+}
+",
+        &[5],
+    ),
+    // The decision was made in the call that crashed.
+    (
+        "within",
+        "-O0",
+        "#include <search.h>
+#include <stddef.h>
+static int keys[3], seen;
+static int compare(const void *a, const void *b) { return (a > b) - (a < b); }
+static void visit(const void *node, VISIT which, int depth) {
+    if (which == preorder)
+        ((void **)node)[2] = (void *)8;
+    if (depth > 0)
+        seen++;
+}
+int main(void) {
+    void *root = NULL;
+    for (int i = 0; i < 3; i++)
+        tsearch(&keys[i], &root, compare);
+    twalk(root, visit);
+    return 0;
+}
+",
+        &[6, 13],
+    ),
+    // Who calls the library last jumps to it, and is gone.
+    (
+        "jumped",
+        "-O2",
+        "#include <stdio.h>
+#include <stdlib.h>
+static char fixed[8];
+__attribute__((noinline)) static char *choose(int n, char *text) {
+    if (n < 5) {
+        puts(\"fixed\");
+        return fixed;
+    }
+    return text;
+}
+__attribute__((noinline)) static void drop(char *text) { free(text); }
+int main(int argc, char **argv) {
+    drop(choose(argc, malloc(8)));
+    puts(\"done\");
+    return 0;
+}
+",
+        &[5],
+    ),
+];
+
+#[test]
+fn a_crash_beyond_the_programs_own_code_is_known_again() {
+    let scratch = Scratch::new("beyond-own");
+    for (name, flag, text, passing) in CRASHES_BEYOND {
+        let program = scratch.compile(&scratch.write(name, text), &[flag]);
+        let mut failing = Failing::new(crashing(&program, &[], ""));
+        let found = failing.switch(&options());
+        let lines = failing.lines(&found).into_iter().zip(found.critical.iter().map(|one| one.effect));
+        let helping: BTreeSet<_> = lines.filter(|(_, effect)| *effect != Effect::Skips).collect();
+        let passing = passing.iter().map(|line| (*line, Effect::Repairs)).collect();
+        assert_eq!(helping, passing, "{name}: {:?}", found.statistics);
+    }
 }
 
 /// The loop has no end once its last decision has gone the other way, and takes a page with every few instructions.

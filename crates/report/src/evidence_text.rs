@@ -40,6 +40,7 @@ pub(crate) fn doubts(report: &ExplainReport) -> Option<String> {
     let reason = |doubt: &&'static str| match *doubt {
         "unrepaired" => "the failure is not repaired",
         "several" => "one decision is not enough",
+        "case" => "one of many other cases may help by chance",
         "others" => "others save the run as well",
         "untried" => "not everything was tried",
         "leaves-out" => "to end a loop early leaves out much",

@@ -172,6 +172,8 @@ pub struct SizesReport {
 /// A use of something that nobody had given a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnsetReport {
+    /// That the failure, or what the cause compared, comes of it by dependence.
+    pub is_on_the_way: bool,
     pub name: String,
     pub place: Option<PlaceReport>,
     pub text: Option<String>,
@@ -280,6 +282,7 @@ impl Explained<'_> {
 
     fn unset(&self, unset: &Unset) -> UnsetReport {
         UnsetReport {
+            is_on_the_way: unset.is_on_the_way,
             name: unset.name.clone(),
             place: unset.stmt.as_ref().map(|stmt| PlaceReport::new(stmt, self.shorten)),
             text: unset.text.clone(),
@@ -373,6 +376,7 @@ fn doubt(doubt: Doubt) -> &'static str {
     match doubt {
         Doubt::Unrepaired => "unrepaired",
         Doubt::Several => "several",
+        Doubt::Case => "case",
         Doubt::Others => "others",
         Doubt::Untried => "untried",
         Doubt::LeavesOut => "leaves-out",

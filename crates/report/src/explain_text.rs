@@ -9,7 +9,7 @@ use crate::evidence_text::{
     and_more, as_far_as, besides, difference, doubts, found_by, limits_of, others_that_save, tried_of,
     what_came_of_trials,
 };
-use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, RecursionReport};
+use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport, RecursionReport, UnsetReport};
 use crate::paper::{Colour, Paper};
 use crate::quote::{listed, plain};
 use crate::why::{KnownReport, PlaceReport, StepReport};
@@ -43,7 +43,7 @@ impl ExplainReport {
                 page.reading(self.not_told_yet(cause));
             }
             None => {
-                match self.unset.is_some() {
+                match self.comes_of_unset() {
                     true => page.reading(self.computed.iter()),
                     false => page.nothing(self),
                 }
@@ -52,6 +52,11 @@ impl ExplainReport {
         }
         page.evidence(self);
         page.text
+    }
+
+    /// Whether the failure is known to come of something without a value.
+    pub fn comes_of_unset(&self) -> bool {
+        self.unset.as_ref().is_some_and(|unset| unset.is_on_the_way)
     }
 
     /// What is to be read after all that is told of a cause: what has to do with it, then what else the failure depends on.
@@ -117,7 +122,7 @@ impl Page {
     fn unset(&mut self, report: &ExplainReport) {
         let Some(unset) = &report.unset else { return };
         let mut lines = vec![self.at(unset.place.as_ref(), unset.text.as_deref().unwrap_or_default())];
-        lines.push(format!("uses {}, which was never given a value", plain(&unset.name)));
+        lines.push(format!("uses {}, {}", plain(&unset.name), never_given(unset)));
         self.section("UNSET", &lines);
     }
 
@@ -371,6 +376,16 @@ pub(crate) fn lead_of_computed(report: &ExplainReport) -> &'static str {
             "What computed what is wrong, the nearest first, then what decided about it"
         }
         false => "What computed it, the nearest first, then what decided about it",
+    }
+}
+
+/// What is known about something that a statement uses.
+pub(crate) fn never_given(unset: &UnsetReport) -> &'static str {
+    match unset.is_on_the_way {
+        true => "which was never given a value",
+        false => {
+            "which was never given a value; whether the failure comes of that is not known"
+        }
     }
 }
 

@@ -37,9 +37,11 @@ pub struct Explanation {
     pub causes: Vec<Cause>,
     /// Something that was used before anybody had given it a value.
     pub unset: Option<Unset>,
+    /// That other decisions than the cause repair the run as well, or do as much as it does.
+    pub has_others: bool,
     /// Of a stack that was used up: the calls of functions that call each other without end.
     pub recursion: Vec<RecursiveCall>,
-    /// Conditions that save the run and are not told of.
+    /// Decisions that save the run and are not told of.
     pub left_out: usize,
     /// How the failure came about, by dependence.
     pub story: Story,
@@ -117,7 +119,6 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     let failing = story.end.stmt.clone();
     forget_the_check(search, &mut found, failing.as_ref());
     rank::find_distances(search, &mut found);
-    let all = found.critical.len();
     let ranked = rank::rank(search, &found, right_around(&story));
     let (mut causes, mut followed) = (Vec::new(), unset::Followed::default());
     let mut unset = followed.unset(search, &story);
@@ -137,10 +138,10 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     }
     let mut led_by = None;
     if causes.is_empty() && unset.is_none() {
-        (unset, led_by) = followed.first(search, &found.instances).unzip();
+        (unset, led_by) = followed.first(search, &found).unzip();
     }
     let value = value(&search.failure.kind, &story, causes.first());
-    let told: usize = causes.iter().map(|cause| 1 + cause.steps.len()).sum();
+    let (has_others, left_out) = others(&found.critical, &causes);
     let (computed, history) = match causes.is_empty() {
         true => history(search, asked, led_by.as_ref()),
         false => (Vec::new(), History::Computed),
@@ -150,7 +151,8 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
         causes,
         unset,
         recursion: recursion::calls(search),
-        left_out: all.saturating_sub(told),
+        has_others,
+        left_out,
         story,
         value,
         beside,
@@ -164,6 +166,17 @@ pub fn explain(search: &mut Search<'_, '_>, asked: &Asked, options: &Options, me
     };
     explained.further = further(&explained);
     explained
+}
+
+/// Whether there are others that do as much as the likeliest cause, and how many that save the run are not told.
+fn others(critical: &[Critical], causes: &[Cause]) -> (bool, usize) {
+    let told =
+        causes.iter().flat_map(|cause| cause.steps.iter().map(|(step, _)| step).chain([&cause.critical]));
+    let saving = critical.iter().filter(|one| one.effect.saves());
+    let left_out = saving.clone().count().saturating_sub(told.filter(|one| one.effect.saves()).count());
+    let Some(head) = causes.first().map(|cause| &cause.critical) else { return (false, left_out) };
+    let mut others = saving.filter(|one| one.place != head.place);
+    (others.any(|one| one.effect <= head.effect), left_out)
 }
 
 /// That the check that failed should have come out otherwise is no news.
@@ -544,6 +557,8 @@ pub enum Doubt {
     Unrepaired,
     /// It takes more than one decision that goes the other way.
     Several,
+    /// It was led to another case, and there are many.
+    Case,
     /// Others save the run as well.
     Others,
     /// Something was not tried, or could not be judged.
@@ -571,12 +586,15 @@ impl Explanation {
         let Statistics { left_out, unverified, cut_short, .. } = self.statistics;
         let is_made = |steps: &[Told]| steps.iter().any(|step| step.role == Role::Makes);
         let between = cause.way().split_last().map_or(&[][..], |(_, before)| before);
-        let is_repair = |other: &Cause| other.critical.effect == Effect::Repairs;
-        let others = self.causes.iter().skip(1).any(is_repair) || !cause.steps.is_empty();
+        let is_several = match change {
+            Change::Once | Change::Case(_) => false,
+            Change::Inverted | Change::Always(_) | Change::With(_) => true,
+        };
         let doubts = [
             (*effect != Effect::Repairs, Doubt::Unrepaired),
-            (!matches!(change, Change::Once), Doubt::Several),
-            (others || self.left_out > 0, Doubt::Others),
+            (is_several, Doubt::Several),
+            (matches!(change, Change::Case(_)), Doubt::Case),
+            (self.has_others, Doubt::Others),
             (self.is_cut_short || [left_out, unverified, cut_short] != [0; 3], Doubt::Untried),
             (cause.leaves_out, Doubt::LeavesOut),
             (distance.is_none(), Doubt::Unrelated),

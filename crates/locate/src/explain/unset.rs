@@ -13,8 +13,7 @@ use replay::{Question, StmtId};
 
 use super::rank::question_of;
 use super::{made_from, step_of, story_of};
-use crate::instances::Instances;
-use crate::switching::Search;
+use crate::switching::{Found, Search};
 
 /// So many instructions are followed before it is looked whether somebody still waits, and no more than so many of a run.
 const PORTION: u64 = 1 << 22;
@@ -29,6 +28,8 @@ const MOST_FRAMES: usize = 256;
 /// A use of something that nobody had given a value.
 #[derive(Clone, Debug)]
 pub struct Unset {
+    /// That the failure, or what the cause compared, comes of it by dependence.
+    pub is_on_the_way: bool,
     pub stmt: Option<Stmt>,
     pub text: Option<String>,
     pub name: String,
@@ -69,14 +70,17 @@ impl Followed {
         None
     }
 
-    /// What has no value and the earliest condition of the program's own went by that did so, and the question what that condition was decided by: where nothing
-    /// else is known of a failure, all that comes after may come of that.
-    pub fn first(&mut self, search: &mut Search<'_, '_>, instances: &Instances) -> Option<(Unset, Question)> {
+    /// What has no value and the earliest condition of the program's own went by that did so before the failure, and the question what that condition
+    /// was decided by: where nothing else is known of a failure, all that comes after may come of that.
+    pub fn first(&mut self, search: &mut Search<'_, '_>, found: &Found) -> Option<(Unset, Question)> {
+        let Found { instances, emission, .. } = found;
         let times = self.loads(search).conditions.clone();
-        let decided = times.iter().filter_map(|time| instances.list.iter().find(|one| one.time == *time));
+        let places = times.iter().filter(|time| **time < *emission).filter_map(|time| instances.at(*time));
+        let decided = places.filter_map(|place| instances.list.get(place));
         decided.take(MOST_CONDITIONS).find_map(|instance| {
             let story = story_of(search, instances, instance)?;
-            Some((self.unset(search, &story)?, question_of(search, instances, instance)))
+            let unset = Unset { is_on_the_way: false, ..self.unset(search, &story)? };
+            Some((unset, question_of(search, instances, instance)))
         })
     }
 
@@ -99,7 +103,7 @@ fn own_unset(step: &Told) -> Option<Unset> {
         _ => None,
     });
     let name = names.find(is_own)?;
-    Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name })
+    Some(Unset { is_on_the_way: true, stmt: step.stmt.clone(), text: step.text.clone(), name })
 }
 
 fn has_unset(step: &Told) -> bool {
@@ -112,7 +116,7 @@ fn taken_from(step: &Told, number: usize) -> Option<Unset> {
         !operand.is_address && operand.from.as_ref().is_some_and(|from| from.number == number)
     };
     let name = step.used.iter().find(is_it)?.known.name.clone();
-    Some(Unset { stmt: step.stmt.clone(), text: step.text.clone(), name })
+    Some(Unset { is_on_the_way: true, stmt: step.stmt.clone(), text: step.text.clone(), name })
 }
 
 /// Follows what has no value from the beginning of the run to its end. Where nobody waits for that, nothing is known.
@@ -139,7 +143,9 @@ fn follow(search: &mut Search<'_, '_>) -> Loads {
         loads.conditions.extend(Some(place.time).filter(|_| place.kind == UseKind::Condition));
         match place.origin {
             Some(machine::Origin::Load { time, .. }) => loads.by.extend(statement_at(search, time)),
-            Some(machine::Origin::Memory(_)) => loads.is_put_out = true,
+            Some(machine::Origin::Memory(_)) if place.kind == UseKind::Output => loads.is_put_out = true,
+            // A routine went by it, or the kernel, to which the statement gave it.
+            Some(machine::Origin::Memory(_)) => loads.by.extend(statement_at(search, place.time)),
             None => {}
         }
     }

@@ -14,7 +14,7 @@ use super::search::{Bounds, Found, Options, Search, beginning, in_threads, job, 
 use super::sweep::{Job, Rules};
 use super::tariff::Parking;
 use super::trial::{self, Ending, Trial};
-use super::verify::{Change, Critical, Effect, Second};
+use super::verify::{Change, Critical, Second};
 use crate::criterion::asked_of;
 use crate::instances::{Instance, Instances, Target};
 
@@ -79,7 +79,7 @@ impl Search<'_, '_> {
                 let Some(&instance) = found.instances.list.get(*place) else { continue };
                 let Some(known) = found.instances.known(&instance) else { continue };
                 if let Some(saved) = verifier.look(self.recording, &instance, known, job, &trial) {
-                    meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
+                    meter.found_one(known.stmt.as_ref(), saved.effect);
                     add(found, *place, Critical { change: Change::Case(target.values.clone()), ..saved });
                 }
             }
@@ -134,7 +134,7 @@ impl Search<'_, '_> {
                 if let Some(saved) =
                     verifier.look_at_whole(self.recording, (&instance, known), change, altered, &trial)
                 {
-                    meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
+                    meter.found_one(known.stmt.as_ref(), saved.effect);
                     add(found, *place, saved);
                 }
             }
@@ -220,7 +220,7 @@ fn is_over(found: &Found, options: &Options, meter: &Meter) -> bool {
 fn add(found: &mut Found, place: usize, critical: Critical) {
     let Found { statistics, trials, distances, .. } = found;
     let number = trials.len() as u64 + statistics.cases + statistics.wholes + statistics.pairs;
-    statistics.first.get_or_insert(number);
+    statistics.found(critical.effect, number);
     let distance = distances.get(&place).copied();
     found.critical.push(Critical { place, distance, trial: number as usize, ..critical });
 }

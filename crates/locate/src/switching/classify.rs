@@ -6,7 +6,7 @@
 use linux::Process;
 use machine::{Time, Trace};
 use replay::Recording;
-use replay::index::{ConditionKey, Event, Indexer, Indices, Key};
+use replay::index::{ConditionKey, Event, Here, Indexer, Indices, Key};
 
 /// Instructions that are followed in one go.
 const STRETCH: u64 = 1 << 15;
@@ -18,6 +18,8 @@ pub struct Point {
     address: u64,
     /// The code that was called there, if the run is in that.
     within: Option<Key>,
+    /// Where that was jumped to: the call of the function that jumped.
+    left: Option<Key>,
 }
 
 /// What was done to a run in which a point is looked for.
@@ -38,6 +40,8 @@ pub struct Presence {
     pub ended_there: bool,
     /// The condition right around it was decided the other way, and was not the one that was switched.
     pub guarded: bool,
+    /// The same, be it in another round of a loop.
+    pub asked: bool,
 }
 
 impl Point {
@@ -49,11 +53,11 @@ impl Point {
     /// That to which a run has come that `indexer` has followed.
     fn of(indexer: &mut Indexer<'_>, there: &mut Process) -> Point {
         indexer.arrive_at(there);
-        let (depth, address) = indexer.here(there.machine.cpu.rip);
+        let Here { depth, address, left } = indexer.here(there.machine.cpu.rip);
         let mut path = indexer.path();
         let within = path.get(depth).copied();
         path.truncate(depth);
-        Point { path, address, within }
+        Point { path, address, within, left }
     }
 
     /// Looks for it in a run that begins where `indexer` is, up to the run's end or `deadline`. A run that panics goes on for some time after that;
@@ -91,18 +95,25 @@ impl Point {
 struct Seeker<'a> {
     point: &'a Point,
     open: Vec<Key>,
-    /// How many of the regions around the point are open.
+    /// How many of the regions around the point are open, and how many if it does not matter in which round of a loop.
     common: usize,
+    alike: usize,
     altered: Altered,
     /// How many sides were entered.
     sides: u64,
+    /// The run is in the code that was called at the point, since before it was followed.
+    is_within: bool,
     presence: Presence,
 }
 
 impl<'a> Seeker<'a> {
     fn new(point: &'a Point, open: Vec<Key>, altered: Altered) -> Seeker<'a> {
-        let common = open.iter().zip(&point.path).take_while(|(mine, theirs)| mine == theirs).count();
-        Seeker { point, open, common, altered, sides: 0, presence: Presence::default() }
+        let pairs = || open.iter().zip(&point.path);
+        let common = pairs().take_while(|(mine, theirs)| mine == theirs).count();
+        let alike = pairs().take_while(|(mine, theirs)| is_alike(mine, theirs)).count();
+        let is_around = common == point.path.len();
+        let is_within = is_around && point.within.is_some() && open.get(common) == point.within.as_ref();
+        Seeker { point, open, common, alike, altered, sides: 0, is_within, presence: Presence::default() }
     }
 
     fn event(&mut self, event: Event) {
@@ -111,31 +122,55 @@ impl<'a> Seeker<'a> {
                 // What is around everything has no key.
                 self.open.truncate(depth.saturating_sub(1));
                 self.common = self.common.min(self.open.len());
+                self.alike = self.alike.min(self.open.len());
+                if self.is_within && self.open.len() <= self.point.path.len() {
+                    // Who returns there has come through.
+                    self.is_within = false;
+                    self.presence.reached |= self.open.len() == self.point.path.len();
+                }
             }
             Event::Enter(key) => {
                 self.sides += u64::from(matches!(key, Key::Side { .. }));
-                let is_within = self.common == self.open.len();
-                let wanted = self.point.path.get(self.open.len()).filter(|_| is_within);
-                if wanted == Some(&key) {
-                    self.common += 1;
-                } else if wanted.is_some_and(|wanted| is_other_side(wanted, &key))
-                    && self.open.len() + 1 == self.point.path.len()
-                    && !self.is_altered(&key)
-                {
-                    self.presence.guarded = true;
+                if let Some(wanted) = self.point.path.get(self.open.len()) {
+                    self.enter(wanted, &key);
                 }
                 self.open.push(key);
             }
             Event::Come(address) => {
-                let (is_around, depth) = (self.common == self.point.path.len(), self.point.path.len());
                 if address == self.point.address {
-                    self.presence.reached |= is_around && self.open.len() == depth;
-                } else if let Some(within) = &self.point.within {
-                    self.presence.ended_there |= is_around && self.open.get(depth) == Some(within);
+                    self.presence.reached |= self.is_directly_in(self.point.left.as_ref());
+                } else {
+                    // A panic.
+                    self.presence.ended_there |= self.is_directly_in(self.point.within.as_ref());
                 }
             }
             Event::Statement { .. } => {}
         }
+    }
+
+    /// A region is entered where the point has another, or the same.
+    fn enter(&mut self, wanted: &Key, key: &Key) {
+        let (depth, is_last) = (self.open.len(), self.open.len() + 1 == self.point.path.len());
+        let is_answer = is_last && is_other_side(wanted, key) && !self.is_altered(key);
+        let (is_within, is_within_alike) = (self.common == depth, self.alike == depth);
+        self.presence.guarded |= is_answer && is_within && count_of(wanted) == count_of(key);
+        self.presence.asked |= is_answer && is_within_alike;
+        self.common += usize::from(is_within && wanted == key);
+        self.alike += usize::from(is_within_alike && is_alike(wanted, key));
+    }
+
+    /// Whether the run is at the point's place, or in one call from there and in no call of the program's own from that.
+    fn is_directly_in(&self, call: Option<&Key>) -> bool {
+        let depth = self.point.path.len();
+        let inner = self.open.get(depth..).unwrap_or(&[]);
+        let is_there = match (inner.split_first(), call) {
+            (None, None) => true,
+            (Some((first, deeper)), Some(call)) => {
+                first == call && !deeper.iter().any(|key| matches!(key, Key::Call { .. }))
+            }
+            _ => false,
+        };
+        is_there && self.common == depth
     }
 
     /// Whether a side that is just entered is one to which the run was made to go.
@@ -148,12 +183,33 @@ impl<'a> Seeker<'a> {
     }
 }
 
-/// Whether two regions are the sides of one decision.
+/// Whether two regions are different sides of one condition.
 fn is_other_side(one: &Key, other: &Key) -> bool {
     match (one, other) {
-        (Key::Side { condition: a, side: x, count: m }, Key::Side { condition: b, side: y, count: n }) => {
-            a == b && m == n && x != y
+        (Key::Side { condition: a, side: x, .. }, Key::Side { condition: b, side: y, .. }) => {
+            a == b && x != y
         }
         _ => false,
+    }
+}
+
+/// Whether two regions are the same, but for the number of a round or of a call-back.
+fn is_alike(one: &Key, other: &Key) -> bool {
+    without_count(*one) == without_count(*other)
+}
+
+fn without_count(key: Key) -> Key {
+    match key {
+        Key::Call { site, function, jumps, .. } => Key::Call { site, function, number: 0, jumps },
+        Key::Trusted { site } => Key::Trusted { site },
+        Key::Side { condition, side, .. } => Key::Side { condition, side, count: 0 },
+        Key::Again { at, .. } => Key::Again { at, count: 0 },
+    }
+}
+
+fn count_of(key: &Key) -> Option<u64> {
+    match key {
+        Key::Side { count, .. } | Key::Again { count, .. } => Some(*count),
+        Key::Call { .. } | Key::Trusted { .. } => None,
     }
 }

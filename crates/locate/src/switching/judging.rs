@@ -10,6 +10,7 @@ use replay::failure::{FailureKind, Verdict};
 use replay::oracle::{Assertions, Watched, ask, judge};
 use replay::{Case, Expectation, Gauge};
 
+use super::verify::Effect;
 use crate::View;
 
 /// What a run has to come to.
@@ -102,9 +103,9 @@ impl Meter {
         self.candidates.fetch_add(trials as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn found_one(&self, stmt: Option<&Stmt>, repairs: bool) {
-        self.found.fetch_add(1, Ordering::Relaxed);
-        if let (Ok(mut best), true) = (self.best.lock(), repairs) {
+    pub(super) fn found_one(&self, stmt: Option<&Stmt>, effect: Effect) {
+        self.found.fetch_add(u64::from(effect.saves()), Ordering::Relaxed);
+        if let (Ok(mut best), Effect::Repairs) = (self.best.lock(), effect) {
             *best = best.take().or_else(|| stmt.cloned());
         }
     }

@@ -18,7 +18,7 @@ use super::statistics::Statistics;
 use super::sweep::{Job, Rules, sweep};
 use super::tariff::{Accounts, Parking};
 use super::trial::{Ending, Trial};
-use super::verify::{Critical, Effect, Verifier};
+use super::verify::{Critical, Verifier};
 use crate::instances::Instances;
 
 /// Trials of the first pass along the run; each pass has twice as many as the one before.
@@ -242,8 +242,8 @@ impl<'a, 'p> Search<'a, 'p> {
             && let Some(verifier) = verifier
             && let Some(saved) = verifier.look(self.recording, &instance, known, job, &trial)
         {
-            meter.found_one(known.stmt.as_ref(), saved.effect == Effect::Repairs);
-            found.statistics.first.get_or_insert(number as u64);
+            meter.found_one(known.stmt.as_ref(), saved.effect);
+            found.statistics.found(saved.effect, number as u64);
             let distance = found.distances.get(&place).copied();
             found.critical.push(Critical { place, distance, trial: number, ..saved });
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::trial::{Ending, Trial};
+use super::verify::Effect;
 
 /// What a search did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -40,5 +41,12 @@ impl Statistics {
         self.woken += u64::from(trial.wakes > 0);
         self.wrong_output += u64::from(matches!(trial.ending, Ending::Failed { wrote: true, .. }));
         self.cut_short += u64::from(trial.ending == Ending::CutShort);
+    }
+
+    /// A trial was worth something.
+    pub(super) fn found(&mut self, effect: Effect, trial: u64) {
+        if effect.saves() {
+            self.first.get_or_insert(trial);
+        }
     }
 }

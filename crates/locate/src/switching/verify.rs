@@ -7,7 +7,7 @@ use linux::{Exit, Process};
 use machine::{Intervention, Time, Unwatched};
 use program::Scope;
 use program::conditions::MemberKind;
-use replay::failure::{Failure, FailureKind, Verdict, WrongOutput};
+use replay::failure::{AbortKind, Failure, FailureKind, Verdict, WrongOutput};
 use replay::index::Indices;
 use replay::oracle::{Checked, Watched, digest};
 use replay::story::{Decided, panic_entry};
@@ -49,6 +49,11 @@ impl Effect {
             Effect::Repairs | Effect::Survives => true,
             Effect::Skips | Effect::Postpones => false,
         }
+    }
+
+    /// Whether the run does not fail as it did.
+    pub fn saves(self) -> bool {
+        self != Effect::Postpones
     }
 }
 
@@ -104,10 +109,7 @@ pub struct Verifier<'a> {
     watched: Option<&'a Watched<'a>>,
     failure: &'a Failure,
     deadline: Time,
-    /// Where the run crashed, if it did and nothing else is expected of it.
-    crash: Option<(Point, Indices<'a>)>,
-    /// With which instruction panics begin.
-    panics: Option<u64>,
+    crash: Option<Crash<'a>>,
     /// Trials that were looked at, by condition and by whether they passed.
     looked_at: HashMap<(u32, bool), usize>,
     /// What the user's commands say about what runs left behind.
@@ -120,6 +122,14 @@ pub struct Verifier<'a> {
     unclassified: u64,
     /// Instructions that were looked through in trials that failed.
     looked_through: u64,
+}
+
+/// Where the run crashed, if it did and nothing else is expected of it.
+struct Crash<'a> {
+    point: Point,
+    indices: Indices<'a>,
+    /// Of a panic, after which a run goes on for some time: the instruction with which all of them begin.
+    panics: Option<u64>,
 }
 
 /// What is known about a run of which nobody knows yet what it is worth.
@@ -138,7 +148,7 @@ impl<'a> Verifier<'a> {
         (flow, scope): (&'a Flow<'_>, &'a Scope),
         judge: &'a Judge<'a>,
         watched: Option<&'a Watched<'a>>,
-        (failure, failed_at): (&'a Failure, Time),
+        (failure, asked_at): (&'a Failure, Time),
         deadline: Time,
     ) -> Verifier<'a> {
         let is_crash = matches!(
@@ -147,7 +157,11 @@ impl<'a> Verifier<'a> {
         );
         let crash = (is_crash && !expects_text(judge.case)).then(|| {
             let mut indices = Indices::new(flow, scope);
-            (Point::at(&mut indices, recording, failed_at), indices)
+            let is_panic = matches!(&failure.kind, FailureKind::Abort(abort) if abort.by == AbortKind::Panic);
+            let panics = panic_entry(flow.program()).filter(|_| is_panic);
+            let time = if panics.is_some() { asked_at } else { failure.time };
+            let point = Point::at(&mut indices, recording, time);
+            Crash { point, indices, panics }
         });
         let reached = watched.and_then(|watched| {
             let mut start = recording.at(recording.start());
@@ -164,7 +178,6 @@ impl<'a> Verifier<'a> {
             failure,
             deadline,
             crash,
-            panics: panic_entry(flow.program()),
             looked_at: HashMap::new(),
             asked,
             reached: reached.map(|checked| checked.first).unwrap_or_default(),
@@ -193,14 +206,14 @@ impl<'a> Verifier<'a> {
         self.remember(instance.condition, trial, &again);
         let effect = match &mut self.crash {
             None => again.has_passed.then_some(Effect::Repairs)?,
-            Some((point, indices)) => {
+            Some(Crash { point, indices, panics }) => {
                 let indexer = indices.walk_to(recording, job.time);
                 let mut at = recording.at(job.time);
                 let mut run = job.switch.divert(&mut at, job.time, &mut Scanner::default()).run;
                 let member = known.condition.members.get(usize::from(instance.member));
                 let by_jump = member.is_some_and(|member| member.kind == MemberKind::Jump);
                 let altered = Altered::First { by_jump };
-                let presence = point.seek(indexer, run.process(), altered, (self.panics, self.deadline));
+                let presence = point.seek(indexer, run.process(), altered, (*panics, self.deadline));
                 effect(&again, as_it_counts(presence, self.failure))?
             }
         };
@@ -231,7 +244,7 @@ impl<'a> Verifier<'a> {
         self.remember(instance.condition, trial, &again);
         let effect = match &mut self.crash {
             None => again.has_passed.then_some(Effect::Repairs)?,
-            Some((point, indices)) => {
+            Some(Crash { point, indices, panics }) => {
                 // Up to where the program itself begins nothing was altered.
                 let begin = recording.program_start();
                 let indexer = indices.walk_to(recording, begin);
@@ -239,7 +252,7 @@ impl<'a> Verifier<'a> {
                 let members = known.condition.members.iter();
                 let altered =
                     Altered::All(members.filter_map(|member| indexer.condition(member.address)).next());
-                let presence = point.seek(indexer, &mut run, altered, (self.panics, self.deadline));
+                let presence = point.seek(indexer, &mut run, altered, (*panics, self.deadline));
                 effect(&again, as_it_counts(presence, self.failure))?
             }
         };
@@ -349,13 +362,17 @@ fn expects_text(case: &Case) -> bool {
 
 /// A program that gives up has asked a question before; that it answers it otherwise is what counts. Of other crashes it does not.
 fn as_it_counts(presence: Presence, failure: &Failure) -> Presence {
-    let counts_guard = matches!(failure.kind, FailureKind::Abort(_));
-    Presence { guarded: presence.guarded && counts_guard, ..presence }
+    match failure.kind {
+        FailureKind::Abort(_) => presence,
+        _ => Presence { guarded: false, asked: false, ..presence },
+    }
 }
 
 /// The three cases of the paper, for a run that ended well and for one that did not.
 fn effect(again: &Again, presence: Presence) -> Option<Effect> {
     let is_avoided = presence.reached && !presence.ended_there || presence.guarded;
+    // A run that passes has answered the question well each time, and what was wrong may have been one round more.
+    let is_avoided = is_avoided || again.has_passed && presence.asked;
     match (again.has_passed, is_avoided) {
         (true, true) => Some(Effect::Repairs),
         (true, false) => Some(Effect::Skips),

@@ -20,7 +20,7 @@ use crate::recording::Recording;
 pub use align::{Aligned, Alignment, Point};
 pub use keys::{ConditionKey, Keys, PointKey, keys_of_one, keys_of_two};
 pub use path::{Index, Leaf, Region, Side};
-pub use walk::{Event, Indexer, Key, State};
+pub use walk::{Event, Here, Indexer, Key, State};
 
 /// How many states of the walk are kept.
 const MOST_KEPT: usize = 32;

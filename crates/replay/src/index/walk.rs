@@ -67,6 +67,8 @@ struct Frame {
     calls: u32,
     /// What a signal handler returns to; below it is what the signal interrupted, perhaps on another stack.
     is_signal: bool,
+    /// Of trusted code that a function has jumped to: what that was called as.
+    replaced: Option<Key>,
 }
 
 impl Frame {
@@ -91,6 +93,7 @@ impl Frame {
             statement: None,
             calls: 0,
             is_signal: false,
+            replaced: None,
         }
     }
 }
@@ -149,6 +152,17 @@ pub enum Key {
     },
 }
 
+/// A point in scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Here {
+    /// How many regions are around it.
+    pub depth: usize,
+    /// The instruction, or the one in scope that called the code that the walk is in, or jumped to it.
+    pub address: u64,
+    /// Of a jump: the call of the function that jumped, which is left for good.
+    pub left: Option<Key>,
+}
+
 /// The slot of the frame around everything, which never returns.
 const OUTERMOST: u64 = u64::MAX;
 
@@ -177,18 +191,18 @@ impl<'p> Indexer<'p> {
         self.plans.condition(address)
     }
 
-    /// The innermost point in scope, if the walk is at the instruction at `address`: how many regions are around it, and that instruction or
-    /// the one in scope that called the code that it is in.
-    pub fn here(&self, address: u64) -> (usize, u64) {
-        let (mut end, mut frame, mut innermost) = (self.state.entries.len(), self.state.frame, address);
-        while let Some(Entry::Frame(Frame { function: None, outer, site, .. })) =
+    /// The innermost point in scope, if the walk is at the instruction at `address`.
+    pub fn here(&self, address: u64) -> Here {
+        let (mut end, mut frame) = (self.state.entries.len(), self.state.frame);
+        let (mut innermost, mut left) = (address, None);
+        while let Some(Entry::Frame(Frame { function: None, outer, site, replaced, .. })) =
             self.state.entries.get(frame)
             && frame > 0
         {
-            (end, frame, innermost) = (frame, *outer, *site);
+            (end, frame, innermost, left) = (frame, *outer, *site, *replaced);
         }
         // What is around everything has no key.
-        (end.saturating_sub(1), innermost)
+        Here { depth: end.saturating_sub(1), address: innermost, left }
     }
 
     /// From now on [`Event::Come`] tells of these instructions.
@@ -581,9 +595,11 @@ impl State {
             }
             _ => key_of(frame.number, jumps),
         };
-        let replaced = Frame { site, key, function, jumps, statement: None, calls: 0, callbacks: 0, ..frame };
+        let replaced = Some(frame.key).filter(|_| frame.function.is_some() && function.is_none());
+        let next =
+            Frame { site, key, function, jumps, statement: None, calls: 0, callbacks: 0, replaced, ..frame };
         self.truncate(depth, event);
-        self.push(Entry::Frame(replaced), key, event);
+        self.push(Entry::Frame(next), key, event);
     }
 
     /// A pass of the function that the innermost frame is of has ended, and goes on at `next`.

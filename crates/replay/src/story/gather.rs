@@ -86,13 +86,18 @@ pub(super) fn before(told: &mut Told, knot: &Knot, text: &str, view: &View<'_>, 
     {
         *holds = truth::by_text(view, truth::condition(text));
     }
+    let is_unset = |source: &Source| matches!(source, Source::Uninitialised { .. });
+    let texts = match knot.ends.iter().any(|(source, _)| is_unset(source)) {
+        true => overread::texts_given(told, &seen, view),
+        false => Vec::new(),
+    };
     for (source, is_newest) in &knot.ends {
         let Source::Uninitialised { address } = source else { continue };
         let own = seen.iter().find(|seen| seen.range().is_some_and(|range| range.contains(address)));
         let own = own.map(|seen| seen.mention.text.clone());
         // An earlier execution is spoken of only by what the statement itself names: memory has other names by now.
         let is_unsaid = own.is_none() && !is_newest;
-        if is_unsaid || overread::is_beside_texts(*address, told, &seen, view) {
+        if is_unsaid || overread::is_beside_texts(*address, &texts, &seen, view) {
             continue;
         }
         let origin = Origin::Uninitialised { name: own.or_else(|| view.name(*address, 1)) };

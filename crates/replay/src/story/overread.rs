@@ -50,19 +50,24 @@ pub(super) fn leave_out_neighbours(
     origins.into_iter().filter(keeps).collect()
 }
 
-/// Whether a byte that has no value lies behind the ends of all texts that a statement gave to such routines, or before their beginnings. `view` is the
-/// state in which it was about to be done.
-pub(super) fn is_beside_texts(address: u64, told: &Told, seen: &[Seen], view: &View<'_>) -> bool {
+/// Where the texts begin that a statement gave to such routines. `view` is the state in which it was about to be done.
+pub(super) fn texts_given(told: &Told, seen: &[Seen], view: &View<'_>) -> Vec<u64> {
     let reads_texts =
         |name: &String| linux::has_contract(name) && (name.contains("str") || name.ends_with("index"));
+    match told.calls.iter().any(reads_texts) {
+        true => seen.iter().filter_map(|seen| pointed_to(view, &seen.mention.text)).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Whether a byte that has no value lies behind the ends of all these texts, or before their beginnings, and the statement reads it in no other way.
+pub(super) fn is_beside_texts(address: u64, texts: &[u64], seen: &[Seen], view: &View<'_>) -> bool {
     let is_read_by_itself = |seen: &Seen| {
         !view.is_array(&seen.value) && seen.range().is_some_and(|range| range.contains(&address))
     };
-    if !told.calls.iter().any(reads_texts) || seen.iter().any(is_read_by_itself) {
-        return false;
-    }
-    let mut texts = seen.iter().filter_map(|seen| pointed_to(view, &seen.mention.text)).peekable();
-    texts.peek().is_some() && !texts.any(|start| is_in_text(view, start, address))
+    !texts.is_empty()
+        && !seen.iter().any(is_read_by_itself)
+        && !texts.iter().any(|start| is_in_text(view, *start, address))
 }
 
 /// Whether a byte is one of the text that begins at `start`, or its end; of one that is too long to look at anybody may think so.

@@ -57,7 +57,7 @@ fn numbers(search: &Statistics) -> Vec<(&'static str, u64)> {
         ("trials that made no difference", parked_for_good),
         ("trials that waited, and were run on when something read what they had done otherwise", woken),
         ("given up because of what they printed", wrong_output),
-        ("given up by budget", cut_short),
+        ("given up before they ended", cut_short),
         ("earlier decisions, not looked at", left_out),
         ("passed as far as is known, not run again or not judged", unverified),
         ("failed as well, not looked at whether they avoided the crash", unclassified),

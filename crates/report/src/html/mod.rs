@@ -36,7 +36,7 @@ impl ExplainReport {
                 story::cause(&mut html, cause, self.is_certain, &marks);
                 story::path(&mut html, cause, self, &marks);
             }
-            None if self.unset.is_some() => story::reading(&mut html, self.computed.iter(), &marks),
+            None if self.comes_of_unset() => story::reading(&mut html, self.computed.iter(), &marks),
             None => story::nothing(&mut html, self, &marks),
         }
         html.raw("</div>\n");

@@ -3,8 +3,8 @@
 use crate::evidence_text::and_more;
 use crate::explain::{CauseReport, ConditionReport, ExplainReport, LineReport};
 use crate::explain_text::{
-    MISSED, calls, decided, dependents, known, lead_of_computed, likelihood, nothing_found, otherwise, took,
-    what_if, which,
+    MISSED, calls, decided, dependents, known, lead_of_computed, likelihood, never_given, nothing_found,
+    otherwise, took, what_if, which,
 };
 use crate::html::escape::Html;
 use crate::html::marks::{Marks, effect, used};
@@ -60,7 +60,9 @@ pub(super) fn failed_at(html: &mut Html, report: &ExplainReport, marks: &Marks) 
         place_and_text(html, unset.place.as_ref(), unset.text.as_deref(), marks);
         html.raw("<p>It uses <code>")
             .text(&unset.name)
-            .raw("</code>, which was never given a value.</p>\n</section>\n");
+            .raw("</code>, ")
+            .text(never_given(unset))
+            .raw(".</p>\n</section>\n");
     }
 }
 
