@@ -403,7 +403,8 @@ int main(int argc, char **argv)
     );
     assert!(ran.stdout.contains("whether the failure comes of that is not known"), "{ran:?}");
     assert_eq!(ran.status, 1, "a cause was not found");
-    let next = ran.stdout.split("CAUSE   no condition explains this").nth(1).expect("what led to the condition");
+    let next =
+        ran.stdout.split("CAUSE   no condition explains this").nth(1).expect("what led to the condition");
     for line in ["counts = realloc(", "memset(", "return 0;"] {
         assert!(next.contains(line), "{next}");
     }

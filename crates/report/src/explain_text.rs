@@ -383,9 +383,7 @@ pub(crate) fn lead_of_computed(report: &ExplainReport) -> &'static str {
 pub(crate) fn never_given(unset: &UnsetReport) -> &'static str {
     match unset.is_on_the_way {
         true => "which was never given a value",
-        false => {
-            "which was never given a value; whether the failure comes of that is not known"
-        }
+        false => "which was never given a value; whether the failure comes of that is not known",
     }
 }
 
