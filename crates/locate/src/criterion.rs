@@ -44,7 +44,10 @@ pub fn asked_of(failure: &Failure, recording: &mut Recording, code: &mut Code<'_
     }
     // A value that is wrong says more than that the run came there.
     question.why_here = question.cells.is_empty();
-    Asked { question, subject: Asking::Reached, stmt: None, hit: None }
+    // What never ends is somewhere.
+    let is_hang = matches!(failure.kind, FailureKind::Hang { .. });
+    let stmt = is_hang.then(|| recording.statement_under_way(code, question.time)).flatten();
+    Asked { question, subject: Asking::Reached, stmt, hit: None }
 }
 
 /// Of a byte of output that is wrong: the value that it was printed from, if it was printed by a format.

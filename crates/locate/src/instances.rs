@@ -130,7 +130,7 @@ struct Walk<'a, 'p> {
     /// The jump that was executed last: when, whose, and where it goes when it is taken.
     jump: Option<(Time, u32, u16, u64)>,
     /// Members of conditions that have not been decided yet.
-    open: HashMap<u32, Vec<Time>>,
+    open: HashMap<u32, Vec<(Time, u16)>>,
     remainder: Option<Remainder>,
     total: u64,
 }
@@ -162,6 +162,7 @@ impl Instances {
             segment.trace.forward().for_each(|pass| walk.pass(&pass));
             true
         });
+        walk.end_in_the_midst(end);
         let mut found = walk.found;
         found.members.sort_by_key(|(time, number)| (*time, std::cmp::Reverse(*number)));
         found.members.dedup_by_key(|(time, _)| *time);
@@ -260,7 +261,7 @@ impl Walk<'_, '_> {
                 self.remainder = stmt.map(|stmt| Remainder { instance, stmt, left: MOST_AFTER as u16 });
             }
             Step::Block(block) => self.decided(time, condition, member, None, Some(block)),
-            Step::Member(_) => self.open.entry(condition).or_default().push(time),
+            Step::Member(_) => self.open.entry(condition).or_default().push((time, member)),
             Step::Unknown => {
                 let target = known.targets.iter().find(|target| target.address == next);
                 let target = target.map(|target| target.block);
@@ -281,13 +282,37 @@ impl Walk<'_, '_> {
         known.count += 1;
         let number = known.count;
         let earlier = self.open.remove(&condition).unwrap_or_default();
-        let since = earlier.first().copied().unwrap_or(time);
-        self.found.members.extend(earlier.into_iter().map(|earlier| (earlier, self.total)));
+        let since = earlier.first().map_or(time, |(first, _)| *first);
+        self.found.members.extend(earlier.into_iter().map(|(earlier, _)| (earlier, self.total)));
         self.found.members.push((time, self.total));
         self.found.list.push(Instance { condition, member, exit, target, time, since, number });
         self.total += 1;
         if self.found.list.len() >= MOST_INSTANCES * 2 {
             self.forget_the_first();
+        }
+    }
+
+    /// The run ended in the midst of some conditions, as where `a && f()` crashes in the call. What was decided last of each led there, and is a decision
+    /// of its own.
+    fn end_in_the_midst(&mut self, end: Time) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        let last = |(condition, members): (u32, Vec<(Time, u16)>)| {
+            let (time, member) = members.into_iter().rfind(|(time, _)| *time < end)?;
+            Some((time, condition, member))
+        };
+        let mut open: Vec<_> = open.filter_map(last).collect();
+        open.sort_unstable();
+        let found = &mut self.found;
+        for (time, condition, member) in open {
+            let Some(known) = found.conditions.get_mut(condition as usize) else { continue };
+            known.count += 1;
+            let place = found.list.partition_point(|instance| instance.time < time);
+            let (exit, target, number) = (None, None, known.count);
+            found.list.insert(place, Instance { condition, member, exit, target, time, since: time, number });
+            let place = found.left_out + place as u64;
+            let after = found.members.iter_mut().filter(|(_, number)| *number >= place);
+            after.for_each(|(_, number)| *number += 1);
+            found.members.push((time, place));
         }
     }
 

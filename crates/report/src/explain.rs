@@ -57,6 +57,8 @@ pub struct ExplainReport {
     pub is_constant: bool,
     /// Without a cause: output is missing, and what is told led to what the program did in its place.
     pub is_missing: bool,
+    /// A run without end has no wrong value; what is listed as computed is what it goes by.
+    pub is_endless: bool,
     /// The search in numbers.
     pub search: Statistics,
     /// What of the input makes the difference to one with which the program passes.
@@ -115,7 +117,7 @@ pub struct CauseReport {
     pub changed: String,
     /// The other condition of a pair, as it was decided in the run in which the first had gone the other way.
     pub second: Option<ConditionReport>,
-    /// `repairs`, `survives`, `skips` or `postpones`.
+    /// `repairs`, `fulfils`, `survives`, `skips` or `postpones`.
     pub effect: &'static str,
     /// What the run does when it goes the other way, as the end of a sentence.
     pub otherwise: String,
@@ -244,6 +246,7 @@ impl ExplainReport {
             computed: from.lines(&explanation.computed),
             is_constant: explanation.history == History::Constant,
             is_missing: explanation.history == History::InPlaceOfMissing,
+            is_endless: explanation.history == History::Endless,
             search: explanation.statistics,
             difference: from.inducing.map(|inducing| InducingReport {
                 part: (from.shorten)(&inducing.part.to_string()),
@@ -314,6 +317,7 @@ impl Explained<'_> {
             },
             effect: match cause.critical.effect {
                 Effect::Repairs => "repairs",
+                Effect::Fulfils => "fulfils",
                 Effect::Survives => "survives",
                 Effect::Skips => "skips",
                 Effect::Postpones => "postpones",
@@ -438,6 +442,7 @@ fn otherwise(critical: &Critical, failure: &FailureKind) -> String {
             _,
         ) => ended,
         (Effect::Repairs, ..) => format!("passes there and {ended}"),
+        (Effect::Fulfils, ..) => format!("does not come there, but writes all that is expected, and {ended}"),
         (Effect::Survives, ..) => format!("passes there, but {ended}"),
         (Effect::Skips, ..) => format!("does not come there, and {ended}"),
         (Effect::Postpones, ..) => "passes there, but fails in the same way later".to_owned(),

@@ -88,8 +88,10 @@ impl ExplainReport {
 
     /// How wide the places are that stand under each other.
     fn width_of_places(&self, paper: Paper) -> usize {
-        let conditions =
-            self.causes.iter().flat_map(|cause| [&cause.condition].into_iter().chain(&cause.steps));
+        let conditions = self
+            .causes
+            .iter()
+            .flat_map(|cause| [&cause.condition].into_iter().chain(&cause.second).chain(&cause.steps));
         let conditions = conditions.filter_map(|condition| condition.place.as_ref());
         let steps = self.causes.iter().flat_map(|cause| cause.way().iter().chain(&cause.before));
         let steps = steps.chain(&self.value).filter_map(|step| step.place.as_ref());
@@ -285,7 +287,7 @@ pub(crate) fn likelihood(cause: &CauseReport, is_certain: bool) -> Option<&'stat
         _ if is_certain => None,
         // Among so many pairs one may save the run by chance.
         _ if cause.second.is_some() => Some("perhaps"),
-        "repairs" => Some("most likely"),
+        "repairs" | "fulfils" => Some("most likely"),
         _ => Some("perhaps"),
     }
 }
@@ -355,6 +357,7 @@ pub(crate) fn nothing_found(report: &ExplainReport) -> Vec<String> {
                 tried => format!("besides {tried}: none of that saves the run{}.", as_far_as(&report.search)),
             },
             match (report.is_missing, report.is_constant) {
+                _ if report.is_endless => "So what the run goes by is most likely computed wrongly, or decided wrongly more than once.".to_owned(),
                 (true, _) => "What is missing was never written, so nothing leads to it.".to_owned(),
                 (_, true) => "What is wrong is a constant of the program: it is itself wrong, or no single condition selected it."
                     .to_owned(),
@@ -371,6 +374,7 @@ pub(crate) fn lead_of_computed(report: &ExplainReport) -> &'static str {
         true => {
             "What led to what the program did in its place (how it ended, what it wrote last), the nearest first"
         }
+        false if report.is_endless => "What the run was at, the nearest first",
         // Nothing has been said of what is wrong.
         false if report.is_cut_short || report.search.candidates == 0 => {
             "What computed what is wrong, the nearest first, then what decided about it"

@@ -70,6 +70,8 @@ pub enum History {
     Computed,
     /// A constant, or a text of the program: it is not computed from anything.
     Constant,
+    /// What a run without end goes by.
+    Endless,
     /// What the program did in place of what it should have written, which has no history.
     InPlaceOfMissing,
 }
@@ -90,6 +92,8 @@ pub struct Cause {
     pub missed: Vec<Told>,
     /// What gave what it compared its value, the nearest first.
     pub from: Vec<Told>,
+    /// Other statements have a part in what it compared, told or not; or nobody knows.
+    pub is_computed: bool,
     /// What to read, the nearest first, with how far it is.
     pub reading: Vec<(Stmt, u32)>,
     pub sizes: Sizes,
@@ -176,7 +180,7 @@ fn others(critical: &[Critical], causes: &[Cause]) -> (bool, usize) {
     let left_out = saving.clone().count().saturating_sub(told.filter(|one| one.effect.saves()).count());
     let Some(head) = causes.first().map(|cause| &cause.critical) else { return (false, left_out) };
     let mut others = saving.filter(|one| one.place != head.place);
-    (others.any(|one| one.effect <= head.effect), left_out)
+    (others.any(|one| one.effect <= head.effect.max(Effect::Fulfils)), left_out)
 }
 
 /// That the check that failed should have come out otherwise is no news.
@@ -312,6 +316,7 @@ fn cause(
         None => Default::default(),
     };
     let from = before.as_ref().map(from).unwrap_or_default();
+    let is_computed = before.as_ref().is_none_or(is_computed);
     let steps = steps.into_iter().map(|step| {
         let decided = self::decided(search, instances, &step);
         (step, decided)
@@ -329,9 +334,22 @@ fn cause(
         decided,
         steps,
         from,
+        is_computed,
         reading,
         sizes,
     }
+}
+
+/// Whether other statements have a part in what was asked about.
+fn is_computed(story: &Story) -> bool {
+    let own = story.end.stmt.as_ref().map(line_of);
+    let data = story.slice.statements.iter().filter(|(_, share)| share.data_instances > 0);
+    data.map(|(stmt, _)| line_of(stmt)).any(|line| Some(line) != own) || from(story).iter().any(makes)
+}
+
+/// Whether a step may have made something wrong.
+fn makes(step: &Told) -> bool {
+    !matches!(step.role, Role::Decides { .. } | Role::Calls)
 }
 
 /// What a condition compared, and how it was decided.
@@ -470,7 +488,12 @@ fn history(
     if printed.is_some() {
         listed.extend(computed(search, &asked.question, &KINDS[2..], &mut lines).0);
     }
-    (listed, if is_constant { History::Constant } else { History::Computed })
+    let history = match search.failure.kind {
+        FailureKind::Hang { .. } => History::Endless,
+        _ if is_constant => History::Constant,
+        _ => History::Computed,
+    };
+    (listed, history)
 }
 
 /// What computed a value, what decided about it, and what would have if it had gone the other way.
@@ -584,7 +607,6 @@ impl Explanation {
         let Some(cause) = self.causes.first() else { return Vec::new() };
         let Critical { effect, change, distance, .. } = &cause.critical;
         let Statistics { left_out, unverified, cut_short, .. } = self.statistics;
-        let is_made = |steps: &[Told]| steps.iter().any(|step| step.role == Role::Makes);
         let between = cause.way().split_last().map_or(&[][..], |(_, before)| before);
         let is_several = match change {
             Change::Once | Change::Case(_) => false,
@@ -598,8 +620,8 @@ impl Explanation {
             (self.is_cut_short || [left_out, unverified, cut_short] != [0; 3], Doubt::Untried),
             (cause.leaves_out, Doubt::LeavesOut),
             (distance.is_none(), Doubt::Unrelated),
-            (is_made(&cause.from), Doubt::Compared),
-            (is_made(between), Doubt::OnTheWay),
+            (cause.is_computed, Doubt::Compared),
+            (between.iter().any(makes), Doubt::OnTheWay),
         ];
         doubts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, doubt)| doubt).collect()
     }

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
 use lift::Reg;
+use linux::{HeapFault, Relation};
 use machine::Time;
 use program::conditions::MemberKind;
 use program::{Program, Scope, Stmt, Trust};
@@ -47,11 +48,12 @@ pub fn find_distances(search: &mut Search<'_, '_>, found: &mut Found) {
 /// The likeliest first; of each condition the likeliest decision. The condition right around what failed is `near`.
 pub fn rank(search: &mut Search<'_, '_>, found: &Found, near: u32) -> Vec<Chain> {
     let (kind, program) = (&search.failure.kind, search.flow.program());
+    let is_the_act = is_the_act(search.recording);
     let mut critical = found.critical.clone();
     critical.sort_by_cached_key(|one| {
         (
             is_trusted(program, found, one),
-            worth(kind, found, one, near),
+            worth(kind, is_the_act, found, one, near),
             one.distance.unwrap_or(u32::MAX),
             Reverse(one.instance.time),
             one.trial,
@@ -96,13 +98,31 @@ fn written(program: &Program, found: &Found, one: &Critical) -> Option<(Stmt, St
     Some((stmt, text))
 }
 
+/// Whether the run was stopped at the very act that is wrong: an access beyond a block, or the freeing of what cannot be freed. That a block is accessed
+/// that has been freed may be the fault of who freed it.
+fn is_the_act(recording: &Recording) -> bool {
+    match recording.last().heap_fault() {
+        Some(HeapFault::Access { nearby, .. }) => {
+            nearby.is_none_or(|nearby| !matches!(nearby.relation, Relation::Inside(_)))
+        }
+        Some(HeapFault::Misuse(_)) => true,
+        None => false,
+    }
+}
+
 /// How much it says that a condition saves the run; the least says most.
-fn worth(kind: &FailureKind, found: &Found, one: &Critical, near: u32) -> (u8, bool, bool, bool) {
+fn worth(
+    kind: &FailureKind,
+    is_the_act: bool,
+    found: &Found,
+    one: &Critical,
+    near: u32,
+) -> (u8, bool, bool, bool) {
     let is_near = one.distance.is_some_and(|distance| distance <= near);
     let effect = match one.effect {
-        Effect::Repairs => 0,
+        Effect::Repairs | Effect::Fulfils => 0,
         // The checked heap stops a run at the very access that is wrong: to keep from it is all that can be done.
-        Effect::Skips if is_near && matches!(kind, FailureKind::GuestFault { .. }) => 0,
+        Effect::Skips if is_near && is_the_act => 0,
         Effect::Skips if is_near => 1,
         Effect::Survives if one.distance.is_some() => 1,
         Effect::Skips => 2,

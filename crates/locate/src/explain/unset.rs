@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use linux::Exit;
 use machine::{Time, UseKind};
-use program::{State, Stmt};
+use program::Stmt;
+use replay::Question;
 use replay::story::{Operand, Origin, Story, Told};
-use replay::{Question, StmtId};
 
 use super::rank::question_of;
 use super::{made_from, step_of, story_of};
@@ -22,8 +22,6 @@ const MOST: u64 = 1 << 28;
 const MOST_PLACES: usize = 64;
 /// Of so many conditions that did it is told what that was.
 const MOST_CONDITIONS: usize = 4;
-/// So many frames are looked at for a statement of the program's own.
-const MOST_FRAMES: usize = 256;
 
 /// A use of something that nobody had given a value.
 #[derive(Clone, Debug)]
@@ -142,21 +140,16 @@ fn follow(search: &mut Search<'_, '_>) -> Loads {
     for place in definedness.uses().iter().take(MOST_PLACES) {
         loads.conditions.extend(Some(place.time).filter(|_| place.kind == UseKind::Condition));
         match place.origin {
-            Some(machine::Origin::Load { time, .. }) => loads.by.extend(statement_at(search, time)),
+            Some(machine::Origin::Load { time, .. }) => {
+                loads.by.extend(search.recording.statement_under_way(search.code, time))
+            }
             Some(machine::Origin::Memory(_)) if place.kind == UseKind::Output => loads.is_put_out = true,
             // A routine went by it, or the kernel, to which the statement gave it.
-            Some(machine::Origin::Memory(_)) => loads.by.extend(statement_at(search, place.time)),
+            Some(machine::Origin::Memory(_)) => {
+                loads.by.extend(search.recording.statement_under_way(search.code, place.time))
+            }
             None => {}
         }
     }
     loads
-}
-
-/// The statement of the program's own that was under way.
-fn statement_at(search: &mut Search<'_, '_>, time: Time) -> Option<Stmt> {
-    let process = search.recording.at(time);
-    let frames = search.code.program().backtrace_of(&State::of(&process.machine), MOST_FRAMES).frames;
-    let mut statements = frames.iter().map(|frame| search.code.statement_of_frame(frame));
-    let found = statements.find(|stmt| *stmt != StmtId::NONE)?;
-    search.code.statement(found).cloned()
 }

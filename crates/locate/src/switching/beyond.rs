@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 
 use linux::Process;
 use machine::Intervention;
-use replay::failure::{FailureKind, Verdict};
-use replay::{Code, Recording, Scanner};
+use replay::failure::{Failure, FailureKind, Verdict};
+use replay::{Channel, Code, Recording, Scanner};
 
 use super::judging::Meter;
 use super::plan::{Always, Switch};
@@ -207,9 +207,19 @@ impl Search<'_, '_> {
                 leaves_out: known.is_some_and(|known| known.leaves_out(&critical.instance)),
             }));
             let interventions = [&diverted.interventions[..], &critical.interventions].concat();
-            Critical { instance: *instance, change, interventions, ..critical }
+            // What stands where the first alone was wrong tells nothing about where the failing run was.
+            let line = critical.line.filter(|_| wrong_line(&failure) == wrong_line(self.failure));
+            Critical { instance: *instance, change, line, interventions, ..critical }
         };
         second.critical.into_iter().filter(helps).map(pair).collect()
+    }
+}
+
+/// The line of the output at which a run was wrong.
+fn wrong_line(failure: &Failure) -> Option<(&Channel, u64)> {
+    match &failure.kind {
+        FailureKind::WrongOutput(wrong) => Some((&wrong.channel, wrong.line)),
+        _ => None,
     }
 }
 

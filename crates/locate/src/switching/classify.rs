@@ -40,8 +40,6 @@ pub struct Presence {
     pub ended_there: bool,
     /// The condition right around it was decided the other way, and was not the one that was switched.
     pub guarded: bool,
-    /// The same, be it in another round of a loop.
-    pub asked: bool,
 }
 
 impl Point {
@@ -95,9 +93,8 @@ impl Point {
 struct Seeker<'a> {
     point: &'a Point,
     open: Vec<Key>,
-    /// How many of the regions around the point are open, and how many if it does not matter in which round of a loop.
+    /// How many of the regions around the point are open.
     common: usize,
-    alike: usize,
     altered: Altered,
     /// How many sides were entered.
     sides: u64,
@@ -108,12 +105,10 @@ struct Seeker<'a> {
 
 impl<'a> Seeker<'a> {
     fn new(point: &'a Point, open: Vec<Key>, altered: Altered) -> Seeker<'a> {
-        let pairs = || open.iter().zip(&point.path);
-        let common = pairs().take_while(|(mine, theirs)| mine == theirs).count();
-        let alike = pairs().take_while(|(mine, theirs)| is_alike(mine, theirs)).count();
+        let common = open.iter().zip(&point.path).take_while(|(mine, theirs)| mine == theirs).count();
         let is_around = common == point.path.len();
         let is_within = is_around && point.within.is_some() && open.get(common) == point.within.as_ref();
-        Seeker { point, open, common, alike, altered, sides: 0, is_within, presence: Presence::default() }
+        Seeker { point, open, common, altered, sides: 0, is_within, presence: Presence::default() }
     }
 
     fn event(&mut self, event: Event) {
@@ -122,7 +117,6 @@ impl<'a> Seeker<'a> {
                 // What is around everything has no key.
                 self.open.truncate(depth.saturating_sub(1));
                 self.common = self.common.min(self.open.len());
-                self.alike = self.alike.min(self.open.len());
                 if self.is_within && self.open.len() <= self.point.path.len() {
                     // Who returns there has come through.
                     self.is_within = false;
@@ -150,13 +144,11 @@ impl<'a> Seeker<'a> {
 
     /// A region is entered where the point has another, or the same.
     fn enter(&mut self, wanted: &Key, key: &Key) {
-        let (depth, is_last) = (self.open.len(), self.open.len() + 1 == self.point.path.len());
+        let (is_within, is_last) =
+            (self.common == self.open.len(), self.open.len() + 1 == self.point.path.len());
         let is_answer = is_last && is_other_side(wanted, key) && !self.is_altered(key);
-        let (is_within, is_within_alike) = (self.common == depth, self.alike == depth);
-        self.presence.guarded |= is_answer && is_within && count_of(wanted) == count_of(key);
-        self.presence.asked |= is_answer && is_within_alike;
+        self.presence.guarded |= is_within && is_answer;
         self.common += usize::from(is_within && wanted == key);
-        self.alike += usize::from(is_within_alike && is_alike(wanted, key));
     }
 
     /// Whether the run is at the point's place, or in one call from there and in no call of the program's own from that.
@@ -183,33 +175,12 @@ impl<'a> Seeker<'a> {
     }
 }
 
-/// Whether two regions are different sides of one condition.
+/// Whether two regions are the sides of one decision.
 fn is_other_side(one: &Key, other: &Key) -> bool {
     match (one, other) {
-        (Key::Side { condition: a, side: x, .. }, Key::Side { condition: b, side: y, .. }) => {
-            a == b && x != y
+        (Key::Side { condition: a, side: x, count: m }, Key::Side { condition: b, side: y, count: n }) => {
+            a == b && m == n && x != y
         }
         _ => false,
-    }
-}
-
-/// Whether two regions are the same, but for the number of a round or of a call-back.
-fn is_alike(one: &Key, other: &Key) -> bool {
-    without_count(*one) == without_count(*other)
-}
-
-fn without_count(key: Key) -> Key {
-    match key {
-        Key::Call { site, function, jumps, .. } => Key::Call { site, function, number: 0, jumps },
-        Key::Trusted { site } => Key::Trusted { site },
-        Key::Side { condition, side, .. } => Key::Side { condition, side, count: 0 },
-        Key::Again { at, .. } => Key::Again { at, count: 0 },
-    }
-}
-
-fn count_of(key: &Key) -> Option<u64> {
-    match key {
-        Key::Side { count, .. } | Key::Again { count, .. } => Some(*count),
-        Key::Call { .. } | Key::Trusted { .. } => None,
     }
 }

@@ -30,6 +30,14 @@ impl<'a> Distances<'a> {
         Distances { instances, found: HashMap::new(), emission: None }
     }
 
+    /// What decided at this time is as near as this.
+    fn is_at_most(&mut self, time: Time, distance: u32) {
+        if let Some(place) = self.instances.at(time) {
+            let known = self.found.entry(place).or_insert(distance);
+            *known = distance.min(*known);
+        }
+    }
+
     /// Of the instance at this place of the list.
     pub fn of(&self, place: usize) -> Option<u32> {
         self.found.get(&place).copied()
@@ -60,9 +68,10 @@ impl Watch for Distances<'_> {
         if step.user == 0 {
             self.emission = self.emission.max(Some(step.time));
         }
-        if let Some(place) = self.instances.at(step.time) {
-            let known = self.found.entry(place).or_insert(step.distance);
-            *known = step.distance.min(*known);
-        }
+        self.is_at_most(step.time, step.distance);
+    }
+
+    fn decides_within(&mut self, time: Time, distance: u32) {
+        self.is_at_most(time, distance);
     }
 }

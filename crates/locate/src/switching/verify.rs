@@ -9,9 +9,9 @@ use program::Scope;
 use program::conditions::MemberKind;
 use replay::failure::{AbortKind, Failure, FailureKind, Verdict, WrongOutput};
 use replay::index::Indices;
-use replay::oracle::{Checked, Watched, digest};
+use replay::oracle::{Checked, Watched, digest, lacks_output};
 use replay::story::{Decided, panic_entry};
-use replay::{Bytes, Case, Channel, Expectation, Flow, Recording, Scanner};
+use replay::{Bytes, Channel, Flow, Recording, Scanner};
 
 use super::classify::{Altered, Point, Presence};
 use super::judging::Judge;
@@ -34,6 +34,8 @@ const LOOKED_THROUGH: u64 = 1 << 27;
 pub enum Effect {
     /// The run passes.
     Repairs,
+    /// The run does not come to where it crashed, and writes all that is expected, which the failing run has not.
+    Fulfils,
     /// The run does not fail where it failed, but it fails later.
     Survives,
     /// The run does not come to where it failed.
@@ -46,7 +48,7 @@ impl Effect {
     /// Whether the failure was avoided where it happened, and for good.
     pub fn helps(self) -> bool {
         match self {
-            Effect::Repairs | Effect::Survives => true,
+            Effect::Repairs | Effect::Fulfils | Effect::Survives => true,
             Effect::Skips | Effect::Postpones => false,
         }
     }
@@ -124,12 +126,14 @@ pub struct Verifier<'a> {
     looked_through: u64,
 }
 
-/// Where the run crashed, if it did and nothing else is expected of it.
+/// Where the run crashed.
 struct Crash<'a> {
     point: Point,
     indices: Indices<'a>,
     /// Of a panic, after which a run goes on for some time: the instruction with which all of them begin.
     panics: Option<u64>,
+    /// It had not written all that is expected.
+    lacks_output: bool,
 }
 
 /// What is known about a run of which nobody knows yet what it is worth.
@@ -155,13 +159,13 @@ impl<'a> Verifier<'a> {
             failure.kind,
             FailureKind::Crash { .. } | FailureKind::Abort(_) | FailureKind::GuestFault { .. }
         );
-        let crash = (is_crash && !expects_text(judge.case)).then(|| {
+        let crash = is_crash.then(|| {
             let mut indices = Indices::new(flow, scope);
             let is_panic = matches!(&failure.kind, FailureKind::Abort(abort) if abort.by == AbortKind::Panic);
             let panics = panic_entry(flow.program()).filter(|_| is_panic);
             let time = if panics.is_some() { asked_at } else { failure.time };
             let point = Point::at(&mut indices, recording, time);
-            Crash { point, indices, panics }
+            Crash { point, indices, panics, lacks_output: lacks_output(judge.case, recording.last()) }
         });
         let reached = watched.and_then(|watched| {
             let mut start = recording.at(recording.start());
@@ -206,7 +210,7 @@ impl<'a> Verifier<'a> {
         self.remember(instance.condition, trial, &again);
         let effect = match &mut self.crash {
             None => again.has_passed.then_some(Effect::Repairs)?,
-            Some(Crash { point, indices, panics }) => {
+            Some(Crash { point, indices, panics, lacks_output }) => {
                 let indexer = indices.walk_to(recording, job.time);
                 let mut at = recording.at(job.time);
                 let mut run = job.switch.divert(&mut at, job.time, &mut Scanner::default()).run;
@@ -214,7 +218,7 @@ impl<'a> Verifier<'a> {
                 let by_jump = member.is_some_and(|member| member.kind == MemberKind::Jump);
                 let altered = Altered::First { by_jump };
                 let presence = point.seek(indexer, run.process(), altered, (*panics, self.deadline));
-                effect(&again, as_it_counts(presence, self.failure))?
+                effect(&again, as_it_counts(presence, self.failure), *lacks_output)?
             }
         };
         Some(again.critical(*instance, effect, Change::Once))
@@ -244,7 +248,7 @@ impl<'a> Verifier<'a> {
         self.remember(instance.condition, trial, &again);
         let effect = match &mut self.crash {
             None => again.has_passed.then_some(Effect::Repairs)?,
-            Some(Crash { point, indices, panics }) => {
+            Some(Crash { point, indices, panics, lacks_output }) => {
                 // Up to where the program itself begins nothing was altered.
                 let begin = recording.program_start();
                 let indexer = indices.walk_to(recording, begin);
@@ -253,7 +257,7 @@ impl<'a> Verifier<'a> {
                 let altered =
                     Altered::All(members.filter_map(|member| indexer.condition(member.address)).next());
                 let presence = point.seek(indexer, &mut run, altered, (*panics, self.deadline));
-                effect(&again, as_it_counts(presence, self.failure))?
+                effect(&again, as_it_counts(presence, self.failure), *lacks_output)?
             }
         };
         Some(again.critical(*instance, effect, change))
@@ -354,27 +358,19 @@ impl Again {
     }
 }
 
-fn expects_text(case: &Case) -> bool {
-    case.oracle.expectations.iter().any(|expectation| {
-        matches!(expectation, Expectation::Text { .. } | Expectation::Exactly { .. } | Expectation::Exit(_))
-    })
-}
-
 /// A program that gives up has asked a question before; that it answers it otherwise is what counts. Of other crashes it does not.
 fn as_it_counts(presence: Presence, failure: &Failure) -> Presence {
-    match failure.kind {
-        FailureKind::Abort(_) => presence,
-        _ => Presence { guarded: false, asked: false, ..presence },
-    }
+    let counts_guard = matches!(failure.kind, FailureKind::Abort(_));
+    Presence { guarded: presence.guarded && counts_guard, ..presence }
 }
 
-/// The three cases of the paper, for a run that ended well and for one that did not.
-fn effect(again: &Again, presence: Presence) -> Option<Effect> {
+/// The three cases of the paper, for a run that ended well and for one that did not; and a fourth, where the failing run lacks output that is expected: one that does
+/// not come to the failure and yet writes all of that has not merely left something out.
+fn effect(again: &Again, presence: Presence, lacks_output: bool) -> Option<Effect> {
     let is_avoided = presence.reached && !presence.ended_there || presence.guarded;
-    // A run that passes has answered the question well each time, and what was wrong may have been one round more.
-    let is_avoided = is_avoided || again.has_passed && presence.asked;
     match (again.has_passed, is_avoided) {
         (true, true) => Some(Effect::Repairs),
+        (true, false) if lacks_output => Some(Effect::Fulfils),
         (true, false) => Some(Effect::Skips),
         (false, true) if again.fails_alike => Some(Effect::Postpones),
         (false, true) => Some(Effect::Survives),

@@ -101,6 +101,11 @@ impl Evaluation<'_> {
             Some((first, bits)) => first.saturating_add(bits).div_ceil(8),
             None => basic.size(),
         };
+        if let Place::Memory(address) = from.place
+            && self.state.is_forbidden(address)
+        {
+            return Err(self.unavailable(at, format!("{address:#x} is outside of every block of the heap")));
+        }
         let contents = Contents::read(&from.place, size, Some(self.frame), self.state);
         let contents = contents.map_err(|reason| self.unavailable(at, no_contents(&reason)))?;
         let bytes = contents.get(0, usize::try_from(size).unwrap_or(0));

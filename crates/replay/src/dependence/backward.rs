@@ -226,6 +226,8 @@ impl<'c, 'p, W: Watch> Backward<'c, 'p, W> {
             };
             if need.user() != maker {
                 self.watch.step(step);
+            } else if made == Made::Decision {
+                self.watch.decides_within(time, step.distance);
             }
             self.tell_others(step);
         }

@@ -168,6 +168,10 @@ impl<W: Watch> Watch for Within<'_, W> {
         self.watch.step(step);
     }
 
+    fn decides_within(&mut self, time: Time, distance: u32) {
+        self.watch.decides_within(time, distance);
+    }
+
     fn is_on_the_way(&mut self, time: Time) -> bool {
         self.marks.times.contains(time.0)
     }
@@ -192,6 +196,10 @@ impl<W: Watch> Watch for Met<'_, W> {
         if W::WATCHES {
             self.watch.step(step);
         }
+    }
+
+    fn decides_within(&mut self, time: Time, distance: u32) {
+        self.watch.decides_within(time, distance);
     }
 
     fn end(&mut self, user: Need, source: &Source) {

@@ -92,6 +92,9 @@ pub trait Watch {
     const CHOOSES: bool = false;
 
     fn step(&mut self, _step: Step) {}
+    /// A statement decided at this time what it does itself, as `a ? b : c` and `a && b()` do: that is no step.
+    #[inline]
+    fn decides_within(&mut self, _time: Time, _distance: u32) {}
     /// The instruction at an address has a part in it, also where that is no step; told by backward passes alone.
     #[inline]
     fn works(&mut self, _address: u64, _in_scope: bool) {}

@@ -24,11 +24,7 @@ pub fn judge(case: &Case, process: &Process) -> Verdict {
     }
     let cut_short = why_cut_short(exit);
     for expectation in &case.oracle.expectations {
-        let found = match expectation {
-            Expectation::Exactly { channel, text } => wrong_output(case, process, channel, text, true),
-            Expectation::Text { channel, text } => wrong_output(case, process, channel, text, false),
-            _ => None,
-        };
+        let found = output_against(case, process, expectation);
         let is_final = |wrong: &(WrongOutput, Failure)| {
             cut_short.is_none()
                 || wrong.0.difference != Difference::Missing && !matches!(wrong.0.channel, Channel::File(_))
@@ -45,6 +41,23 @@ pub fn judge(case: &Case, process: &Process) -> Verdict {
             Verdict::Failed(wrong_exit(process, actual, expected))
         }
         _ => Verdict::Passed,
+    }
+}
+
+/// Whether output is expected that a process has not written, however it ended.
+pub fn lacks_output(case: &Case, process: &Process) -> bool {
+    case.oracle.expectations.iter().any(|expectation| output_against(case, process, expectation).is_some())
+}
+
+fn output_against(
+    case: &Case,
+    process: &Process,
+    expectation: &Expectation,
+) -> Option<(WrongOutput, Failure)> {
+    match expectation {
+        Expectation::Exactly { channel, text } => wrong_output(case, process, channel, text, true),
+        Expectation::Text { channel, text } => wrong_output(case, process, channel, text, false),
+        _ => None,
     }
 }
 

@@ -14,7 +14,7 @@ mod reference;
 
 pub use assertion::{AssertionError, Assertions, Checked, Watched};
 pub use command::{CommandError, ask};
-pub use judge::judge;
+pub use judge::{judge, lacks_output};
 pub use leavings::{contents, digest, status};
 pub use reference::{ReferenceError, expect_like_reference};
 

@@ -42,18 +42,21 @@ pub(super) fn ask(recording: &mut Recording, code: &mut Code<'_>) -> Result<Aske
             _ => decided_by(&ops, &process.machine),
         };
     }
-    let stmt = statement_at(recording, code, time);
+    let stmt = recording.statement_under_way(code, time);
     let question = Question { time, cells, why_here: true };
     Ok(Asked { question, subject: Subject::Crash { signal }, stmt, hit: None })
 }
 
-/// The innermost statement in scope at an instant.
-fn statement_at(recording: &mut Recording, code: &mut Code<'_>, time: Time) -> Option<Stmt> {
-    let process = recording.at(time);
-    let state = State::of(&process.machine);
-    let frames = code.program().backtrace_of(&state, MOST_FRAMES).frames;
-    let found = frames.iter().map(|frame| code.statement_of_frame(frame)).find(|stmt| *stmt != StmtId::NONE);
-    found.and_then(|stmt| code.statement(stmt).cloned())
+impl Recording {
+    /// The innermost statement in scope at an instant.
+    pub fn statement_under_way(&mut self, code: &mut Code<'_>, time: Time) -> Option<Stmt> {
+        let process = self.at(time);
+        let state = State::of(&process.machine);
+        let frames = code.program().backtrace_of(&state, MOST_FRAMES).frames;
+        let found =
+            frames.iter().map(|frame| code.statement_of_frame(frame)).find(|stmt| *stmt != StmtId::NONE);
+        found.and_then(|stmt| code.statement(stmt).cloned())
+    }
 }
 
 /// Where every panic of Rust comes through, as newer compilers name it and as older ones do.
@@ -79,7 +82,7 @@ pub fn panic_entry(program: &Program) -> Option<u64> {
 /// A program of Rust that panicked exits like any other: what led to the panic is what matters.
 fn ask_panic(recording: &mut Recording, code: &mut Code<'_>) -> Option<Asked> {
     let time = last_execution(recording, panic_entry(code.program())?)?;
-    let stmt = statement_at(recording, code, time);
+    let stmt = recording.statement_under_way(code, time);
     let question = Question { time, cells: Vec::new(), why_here: true };
     Some(Asked { question, subject: Subject::Crash { signal: None }, stmt, hit: None })
 }
