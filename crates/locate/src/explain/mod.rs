@@ -338,15 +338,15 @@ fn cause(
 fn decided(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Decided {
     let decided = search.recording.decision(search.code, critical.instance.time);
     let holds = instances.known(&critical.instance).and_then(|known| holds(known, critical.instance.exit?));
-    Decided { holds: holds.or(decided.holds), ..decided }
+    decided.by_machine(holds)
 }
 
 /// Whether a condition of the source holds when it ends so.
 fn holds(known: &KnownCondition, exit: Exit) -> Option<bool> {
     match &known.condition.kind {
         ConditionKind::Branch { true_exit, .. } => true_exit.map(|yes| yes == exit),
-        ConditionKind::Value { .. } => Some(exit == Exit::First),
-        ConditionKind::Select | ConditionKind::Switch { .. } => None,
+        // The number that is made of it need not be the condition's own: the decision itself knows what the source has.
+        ConditionKind::Value { .. } | ConditionKind::Select | ConditionKind::Switch { .. } => None,
     }
 }
 
