@@ -225,7 +225,24 @@ fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> 
     let near = if near.is_empty() { from(story) } else { near };
     let mut told: BTreeSet<Line> = story.end.stmt.iter().map(line_of).collect();
     let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
-    near.into_iter().filter(is_news).take(MOST_VALUE).collect()
+    near.into_iter().filter(is_news).take(MOST_VALUE).map(|step| of_its_use(story, step)).collect()
+}
+
+/// A step without the values of its last execution, where something used an earlier one: which value that was is not known.
+fn of_its_use(story: &Story, step: Told) -> Told {
+    let by_link = |link: &Link| match link {
+        Link::Returned { by, .. } | Link::Passed { by, .. } | Link::Other { by, .. } => *by,
+    };
+    // What a step has of itself, as in `i++`, is of the execution before anyway.
+    let users = [&story.end].into_iter().chain(&story.steps).filter(|user| user.number != step.number);
+    let mut references = users.flat_map(|user| {
+        let operands = user.used.iter().filter_map(|operand| operand.from);
+        operands.chain(user.links.iter().map(by_link))
+    });
+    match references.any(|by| by.number == step.number && by.is_earlier) {
+        true => Told { made: Vec::new(), ..step },
+        false => step,
+    }
 }
 
 /// Whether a step made something of several values, rather than hand one on.
@@ -376,7 +393,7 @@ fn from(before: &Story) -> Vec<Told> {
         let next = if is_own && is_call { rank::outcomes(step) } else { made_from(step) };
         queue.extend(next.into_iter().filter(|next| seen.insert(*next)));
     }
-    found
+    found.into_iter().map(|step| of_its_use(before, step)).collect()
 }
 
 /// The steps whose values were compared: what the statement itself only hands on is looked through.
