@@ -494,7 +494,8 @@ fn conditions_are_told_with_what_their_calls_returned() {
     assert_eq!(ran.status, 0, "{ran:?}");
     let told = "was false with strcmp(argv[1], \"go\") = -";
     assert!(ran.stdout.contains(told), "{}", ran.stdout);
-    assert!(ran.stdout.contains("digits(argv[1]) = 2, digits(argv[2]) = 1"), "{}", ran.stdout);
+    // Which of these two was called first is for the compiler to choose.
+    assert!(!ran.stdout.contains("digits(argv[1]) ="), "{}", ran.stdout);
 }
 
 /// Strings of C++ are objects, and are told by their text.

@@ -503,3 +503,128 @@ int main(int argc, char **argv)
     };
     assert_eq!(decision(&failing.causes()[0]["condition"]), (9, 2));
 }
+
+/// gcc makes `setge` of it, so that the number is 1 where the comparison fails.
+#[test]
+fn a_question_that_chooses_between_numbers_is_told_by_its_own_side() {
+    let failing = Failing {
+        name: "verdict",
+        source: "#include <stdio.h>
+static int verdict(int bad, int total)
+{
+    return bad * 5 < total ? 0 : 1;
+}
+int main(int argc, char **argv)
+{
+    return verdict(argc - 4, 5);
+}
+",
+        flags: &["-O0"],
+        arguments: &["a", "b", "c", "d"],
+        input: "",
+        oracle: &["--expect-exit", "0"],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("was false with bad = 1 and total = 5"), "{text}");
+    assert!(text.contains("(bad * 5 < total) is false"), "{text}");
+}
+
+#[test]
+fn what_a_condition_counts_up_is_given_no_value() {
+    let failing = Failing {
+        name: "counts",
+        source: "#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int n = argc, limit = 3;
+    if (n++ == limit)
+        puts(\"limit\");
+    return n == 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["a", "b"],
+        input: "",
+        oracle: &["--expect-stdout", ""],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("was true with limit = 3;"), "{text}");
+}
+
+/// gcc evaluates the second argument first.
+#[test]
+fn calls_in_no_known_order_are_given_no_values() {
+    let failing = Failing {
+        name: "gap",
+        source: "#include <stdio.h>
+#include <stdlib.h>
+static int gap(int a, int b) { return b - a; }
+int main(int argc, char **argv)
+{
+    if (gap(atoi(argv[1]), atoi(argv[2])) < 8)
+        puts(\"too close\");
+    return argc == 9;
+}
+",
+        flags: &["-O0"],
+        arguments: &["2", "9"],
+        input: "",
+        oracle: &["--expect-stdout", ""],
+    };
+    let text = failing.answer("text");
+    let told = "was true with gap(atoi(argv[1]), atoi(argv[2])) = 7, argv[1] = \"2\" and argv[2] = \"9\"";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn a_switch_is_neither_true_nor_false() {
+    let failing = Failing {
+        name: "kinds",
+        source: "#include <stdio.h>
+static const char *kind(int letter)
+{
+    switch (letter) {
+    case 't': return \"text\";
+    case 'p': return \"picture\";
+    case 's': return \"sound\";
+    case 'm': return \"film\";
+    default: return \"other\";
+    }
+}
+int main(int argc, char **argv)
+{
+    puts(kind(argv[argc - 1][0]));
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["m"],
+        input: "",
+        oracle: &["--expect-stdout", "sound"],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("went to one of its cases with letter = 109"), "{text}");
+    assert!(text.contains("(letter) chooses a case"), "{text}");
+}
+
+#[test]
+fn what_chooses_an_argument_is_told_without_the_call() {
+    let failing = Failing {
+        name: "price",
+        source: "#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int discount = argc > 1, total = 50;
+    printf(\"%s %d\\n\", argv[argc - 1], discount ? total / 2 : total);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &["bob"],
+        input: "",
+        oracle: &["--expect-stdout", "bob 50"],
+    };
+    let text = failing.answer("text");
+    assert!(text.contains("(discount) is true"), "{text}");
+    assert!(text.contains("with discount = 1;"), "{text}");
+}

@@ -196,6 +196,9 @@ pub struct ConditionReport {
     pub place: Option<PlaceReport>,
     pub text: Option<String>,
     pub condition: Option<String>,
+    /// It is that of a switch, which is neither true nor false.
+    #[serde(skip)]
+    pub is_switch: bool,
     pub holds: Option<bool>,
     pub operands: Vec<KnownReport>,
     /// Of the instruction that decided, in its object's file.
@@ -356,6 +359,7 @@ impl Explained<'_> {
             place: decided.stmt.as_ref().map(|stmt| PlaceReport::new(stmt, self.shorten)),
             text: decided.text.clone(),
             condition: decided.condition.clone(),
+            is_switch: decided.is_switch,
             holds: decided.holds,
             operands: decided.operands.iter().map(known).collect(),
             address: decided.address,

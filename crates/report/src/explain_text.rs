@@ -415,6 +415,7 @@ pub(crate) fn took(condition: &ConditionReport) -> String {
     let side = match condition.holds {
         Some(true) => "was true",
         Some(false) => "was false",
+        None if condition.is_switch => "went to one of its cases",
         None => "went one way",
     };
     let operands: Vec<String> = condition.operands.iter().map(known).collect();
@@ -428,6 +429,7 @@ pub(crate) fn decided(condition: &ConditionReport) -> String {
     let text = condition.condition.as_deref().unwrap_or("the condition");
     match condition.holds {
         Some(holds) => format!("({}) is {holds}", plain(text)),
+        None if condition.is_switch => format!("({}) chooses a case", plain(text)),
         None => format!("({}) is decided", plain(text)),
     }
 }

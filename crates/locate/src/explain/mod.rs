@@ -229,7 +229,24 @@ fn value(kind: &FailureKind, story: &Story, cause: Option<&Cause>) -> Vec<Told> 
     let near = if near.is_empty() { from(story) } else { near };
     let mut told: BTreeSet<Line> = story.end.stmt.iter().map(line_of).collect();
     let is_news = |step: &Told| step.stmt.as_ref().is_some_and(|stmt| told.insert(line_of(stmt)));
-    near.into_iter().filter(is_news).take(MOST_VALUE).collect()
+    near.into_iter().filter(is_news).take(MOST_VALUE).map(|step| of_its_use(story, step)).collect()
+}
+
+/// A step without the values of its last execution, where something used an earlier one: which value that was is not known.
+fn of_its_use(story: &Story, step: Told) -> Told {
+    let by_link = |link: &Link| match link {
+        Link::Returned { by, .. } | Link::Passed { by, .. } | Link::Other { by, .. } => *by,
+    };
+    // What a step has of itself, as in `i++`, is of the execution before anyway.
+    let users = [&story.end].into_iter().chain(&story.steps).filter(|user| user.number != step.number);
+    let mut references = users.flat_map(|user| {
+        let operands = user.used.iter().filter_map(|operand| operand.from);
+        operands.chain(user.links.iter().map(by_link))
+    });
+    match references.any(|by| by.number == step.number && by.is_earlier) {
+        true => Told { made: Vec::new(), ..step },
+        false => step,
+    }
 }
 
 /// Whether a step made something of several values, rather than hand one on.
@@ -356,15 +373,15 @@ fn makes(step: &Told) -> bool {
 fn decided(search: &mut Search<'_, '_>, instances: &Instances, critical: &Critical) -> Decided {
     let decided = search.recording.decision(search.code, critical.instance.time);
     let holds = instances.known(&critical.instance).and_then(|known| holds(known, critical.instance.exit?));
-    Decided { holds: holds.or(decided.holds), ..decided }
+    decided.by_machine(holds)
 }
 
 /// Whether a condition of the source holds when it ends so.
 fn holds(known: &KnownCondition, exit: Exit) -> Option<bool> {
     match &known.condition.kind {
         ConditionKind::Branch { true_exit, .. } => true_exit.map(|yes| yes == exit),
-        ConditionKind::Value { .. } => Some(exit == Exit::First),
-        ConditionKind::Select | ConditionKind::Switch { .. } => None,
+        // The number that is made of it need not be the condition's own: the decision itself knows what the source has.
+        ConditionKind::Value { .. } | ConditionKind::Select | ConditionKind::Switch { .. } => None,
     }
 }
 
@@ -394,7 +411,7 @@ fn from(before: &Story) -> Vec<Told> {
         let next = if is_own && is_call { rank::outcomes(step) } else { made_from(step) };
         queue.extend(next.into_iter().filter(|next| seen.insert(*next)));
     }
-    found
+    found.into_iter().map(|step| of_its_use(before, step)).collect()
 }
 
 /// The steps whose values were compared: what the statement itself only hands on is looked through.

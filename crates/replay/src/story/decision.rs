@@ -3,8 +3,9 @@
 use machine::{Time, Unwatched};
 use program::{State, Stmt};
 
-use super::describe::{Seen, View, value_text};
-use super::mentions::mentions;
+use super::describe::{Seen, View, says_nothing, value_text};
+use super::mentions::{Mention, mentions};
+use super::truth::Settled;
 use super::{Known, returned, truth};
 use crate::Recording;
 use crate::dependence::Code;
@@ -20,8 +21,12 @@ pub struct Decided {
     pub text: Option<String>,
     /// The condition within it.
     pub condition: Option<String>,
+    /// It is that of a switch, which goes to a case and neither holds nor fails.
+    pub is_switch: bool,
     /// Whether it held, as far as that is known.
     pub holds: Option<bool>,
+    /// The same by what its text says alone.
+    by_text: Option<bool>,
     /// What it was decided by.
     pub operands: Vec<Known>,
     /// Of the instruction that decided, in its object's file.
@@ -33,13 +38,13 @@ impl Recording {
     pub fn decision(&mut self, code: &mut Code<'_>, time: Time) -> Decided {
         let mut process = self.at(time);
         let address = process.machine.cpu.rip;
-        let Written { stmt, text, condition, is_statement } = written(code, address);
+        let Written { stmt, text, condition, is_statement, is_switch } = written(code, address);
         let place = code.program().address_in_file(address);
         let condition_text = condition.as_deref().unwrap_or_default();
         let (operands, by_text) = {
             let state = State::of(&process.machine);
             let view = View::new(&state, code);
-            let mentioned = mentions(condition_text);
+            let mentioned = settled_mentions(condition_text);
             let seen: Vec<Seen> = mentioned.iter().filter_map(|mention| view.see(mention)).collect();
             let is_told = |seen: &&Seen| {
                 // Of arrays only those tell something that are texts.
@@ -48,7 +53,7 @@ impl Recording {
                 seen.mention.is_read && seen.value.place.is_some() && is_plain
             };
             let operands: Vec<Known> = seen.iter().filter(is_told).map(Seen::known).collect();
-            (operands, truth::by_text(&view, condition_text))
+            (operands, truth::by_text(&view, condition_text).filter(|_| !is_switch))
         };
         let returned = returned::returned(self, code, time, condition_text);
         let operands =
@@ -58,9 +63,59 @@ impl Recording {
         let by_branch = truth::by_branch(code.program(), address, process.machine.cpu.rip);
         // A statement with a condition somewhere in it does not hold.
         let by_machine = by_branch.or(by_number).filter(|_| !is_statement);
-        let holds = by_machine.or(by_text);
-        Decided { stmt, text, condition, holds, operands, address: place }
+        let decided =
+            Decided { stmt, text, condition, is_switch, holds: None, by_text, operands, address: place };
+        decided.by_machine(by_machine)
     }
+}
+
+impl Decided {
+    /// The same with what the machine says of whether it held. Where the text contradicts that, neither the side nor the values
+    /// are told: one of them is not what the source means.
+    pub fn by_machine(self, by_machine: Option<bool>) -> Decided {
+        if self.is_switch {
+            return self;
+        }
+        match truth::settled(by_machine, self.by_text) {
+            Settled::Known(holds) => Decided { holds: holds.or(self.holds), ..self },
+            Settled::Contradicted => Decided { holds: None, operands: Vec::new(), ..self },
+        }
+    }
+}
+
+/// What a condition speaks of and what has the same value when it is decided as when it was asked: neither what it changes itself, as in
+/// `n++ == limit`, nor the names that it gives, as in `if let Some(name) = next()`.
+fn settled_mentions(condition: &str) -> Vec<Mention> {
+    let all = mentions(condition);
+    let bound = bound_names(condition);
+    let is_settled = |mention: &&Mention| {
+        let words: Vec<&str> = mention.text.split(|one: char| !is_word(one)).collect();
+        let changes = |other: &Mention| {
+            let changed: Vec<&str> = other.text.split(|one: char| !is_word(one)).collect();
+            other.is_assigned && words.windows(changed.len()).any(|part| part == changed)
+        };
+        !all.iter().any(changes) && !words.iter().any(|word| bound.contains(word))
+    };
+    all.iter().filter(is_settled).cloned().collect()
+}
+
+/// The words of the patterns that values are matched with: the names among them get their values only then.
+fn bound_names(condition: &str) -> Vec<&str> {
+    let mut words = condition.split(|one: char| !is_word(one) && one != '=').filter(|word| !word.is_empty());
+    let mut bound = Vec::new();
+    while let Some(word) = words.next() {
+        let ends: &[&str] = match word {
+            "let" => &["="],
+            "for" => &["in"],
+            _ => continue,
+        };
+        bound.extend(words.by_ref().take_while(|word| !ends.contains(word)));
+    }
+    bound
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 /// A condition as the source has it.
@@ -70,6 +125,7 @@ struct Written {
     condition: Option<String>,
     /// All that is known is the statement that it is somewhere in.
     is_statement: bool,
+    is_switch: bool,
 }
 
 /// The condition that the instruction at an address decides.
@@ -88,11 +144,12 @@ fn written(code: &mut Code<'_>, address: u64) -> Written {
     let text = stmt.as_ref().and_then(|stmt| program.text_of(stmt));
     let is_statement =
         found.as_ref().is_some_and(|found| !found.is_condition && truth::condition_of(found) == found.text);
+    let is_switch = found.as_ref().is_some_and(|found| found.is_switch);
     let condition = match found {
         Some(found) => Some(truth::condition_of(&found).to_owned()),
         None => text.as_deref().map(|text| truth::condition(text).to_owned()),
     };
-    Written { stmt, text, condition, is_statement }
+    Written { stmt, text, condition, is_statement, is_switch }
 }
 
 /// Without those that say nothing beside the others: what has no value here, and pointers that another one leads through.
@@ -109,7 +166,8 @@ fn telling(condition: &str, operands: Vec<Known>) -> Vec<Known> {
             None => value,
             // Addresses and whole structures tell a person nothing, but for what a pointer was asked for itself.
             Some("0x") if is_compared(condition, &one.name) => "not NULL",
-            Some("<") if is_compared(condition, &one.name) => value,
+            // Where a pointer leads, but not that something has no value here.
+            Some("<") if is_compared(condition, &one.name) && !says_nothing(value) => value,
             Some(_) => return None,
         };
         Some(Known { name: one.name.clone(), value: Some(value.to_owned()) })
@@ -119,13 +177,15 @@ fn telling(condition: &str, operands: Vec<Known>) -> Vec<Known> {
 
 /// Whether a condition asks for the value of something by itself, not for what it leads to or what a function makes of it.
 fn is_compared(condition: &str, name: &str) -> bool {
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
     condition.match_indices(name).any(|(at, _)| {
         let before = condition.get(..at).unwrap_or_default().trim_end();
         let after = condition.get(at + name.len()..).unwrap_or_default().trim_start();
         let begins = match before.strip_suffix('(') {
             Some(around) => !around.trim_end().ends_with(is_word),
-            None => before.is_empty() || before.ends_with(['!', '&', '|', '=', '<', '>']),
+            // A single `&` asks for the address.
+            None => {
+                before.is_empty() || before.ends_with("&&") || before.ends_with(['!', '|', '=', '<', '>'])
+            }
         };
         let ends = after.is_empty() || after.starts_with([')', '&', '|', '=', '!', '<', '>', '?']);
         begins && ends
@@ -164,8 +224,34 @@ mod tests {
             assert_eq!(told(condition, "0x5555").as_deref(), Some("not NULL"), "{condition}");
         }
         assert_eq!(told("!p", "<table+8>").as_deref(), Some("<table+8>"));
-        for condition in ["f(p)", "f(a, p)", "*p", "up", "p->next", "p[1]"] {
+        for condition in ["f(p)", "f(a, p)", "*p", "up", "p->next", "p[1]", "f(&p)", "a == &p"] {
             assert_eq!(told(condition, "0x5555"), None, "{condition}");
         }
+        for value in ["<optimized out>", "<incomplete type>", "<not saved>"] {
+            assert_eq!(told("!p", value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_a_condition_changes_has_no_value_of_its_own() {
+        let settled = |condition| {
+            settled_mentions(condition).into_iter().map(|mention| mention.text).collect::<Vec<_>>()
+        };
+        assert_eq!(settled("n++ == limit"), ["limit"]);
+        assert_eq!(settled("*p++ == end"), ["end"]);
+        assert_eq!(settled("(c = getchar()) != EOF && c != last && ca"), ["EOF", "last", "ca"]);
+        assert_eq!(settled("list[i] == list[--i]"), ["list"]);
+        assert_eq!(settled("n == limit"), ["n", "limit"]);
+    }
+
+    #[test]
+    fn names_that_a_pattern_gives_have_no_value_yet() {
+        let settled = |condition| {
+            settled_mentions(condition).into_iter().map(|mention| mention.text).collect::<Vec<_>>()
+        };
+        assert_eq!(settled("let Some((name, value)) = parse(&line)"), ["line"]);
+        assert_eq!(settled("ready && let Some(x) = next && y > 3"), ["ready", "next", "y"]);
+        assert_eq!(settled("for (at, one) in list"), ["list"]);
+        assert_eq!(settled("at == letter"), ["at", "letter"]);
     }
 }

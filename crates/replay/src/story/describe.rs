@@ -199,7 +199,17 @@ const VARIANTS: [&str; 5] = ["_sse", "_ssse", "_avx", "_evex", "_erms"];
 pub(super) fn short_value(value: &TypedValue) -> Option<String> {
     let text = value_text(value);
     let is_cut = text.ends_with('…');
-    (!is_cut || text.starts_with('"')).then_some(text)
+    (!is_cut || text.starts_with('"')).then_some(text).filter(|text| !is_empty(text))
+}
+
+/// Whether a value has nothing in it by its type.
+fn is_empty(text: &str) -> bool {
+    ["<incomplete type>", "{<No data fields>}", "{}"].contains(&text)
+}
+
+/// Whether what is told in place of a value only says that there is none.
+pub(super) fn says_nothing(text: &str) -> bool {
+    is_empty(text) || ["<optimized out>", "<not saved>", "<synthetic pointer>"].contains(&text)
 }
 
 /// A value for people: no types before pointers, a text instead of the pointer to it, no more than fits in a line.

@@ -10,6 +10,7 @@ use program::{Encoding, Place, Program, State, Stmt, Trust, TrustReason, TypeId,
 use super::Known;
 use super::describe::{plain_name, printed};
 use super::mentions::call_texts;
+use super::truth;
 use crate::Recording;
 use crate::dependence::Code;
 use crate::events::{Ending, Shapes};
@@ -40,6 +41,8 @@ pub(super) fn returned(
     condition: &str,
 ) -> Vec<Known> {
     let mut texts = call_texts(condition);
+    let unordered = unordered(condition);
+    texts.retain(|(name, _)| !unordered.contains(name));
     if texts.is_empty() {
         return Vec::new();
     }
@@ -49,7 +52,7 @@ pub(super) fn returned(
     for call in &calls {
         let names: Vec<String> = call.entries.iter().filter_map(|entry| name_of(program, *entry)).collect();
         // Functions of libraries may have other names than the source knows, or none.
-        let only = (texts.len() == 1 && calls.len() == 1).then_some(0);
+        let only = (texts.len() == 1 && calls.len() == 1 && unordered.is_empty()).then_some(0);
         let is_named = |(name, _): &(&str, &str)| names.iter().any(|known| last_part(known) == *name);
         let Some(place) = texts.iter().position(is_named).or(only) else { continue };
         let (_, text) = texts.remove(place);
@@ -60,6 +63,19 @@ pub(super) fn returned(
         }
     }
     found
+}
+
+/// The functions that a condition calls several times without saying in which order: compilers choose the order of arguments and of
+/// operands, and only `&&` and `||` keep that of the text.
+fn unordered(condition: &str) -> Vec<&str> {
+    for sign in ["||", "&&"] {
+        if let Some((left, right)) = truth::split(condition, sign) {
+            return [unordered(left), unordered(right)].concat();
+        }
+    }
+    let calls = call_texts(condition);
+    let names = calls.iter().map(|(name, _)| *name);
+    names.filter(|name| calls.iter().filter(|(other, _)| other == name).count() > 1).collect()
 }
 
 /// The calls that the statement at `time` has made in this activation and that have come back, in order.
@@ -202,4 +218,23 @@ fn is_float(program: &Program, of: TypeId) -> Option<bool> {
         };
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unordered;
+
+    #[test]
+    fn calls_of_one_function_are_in_order_only_where_the_language_says_so() {
+        for (condition, expected) in [
+            ("f(g(a), g(b)) > 20", &["g", "g"][..]),
+            ("f(a) == f(b)", &["f", "f"]),
+            ("x || f(a) < f(b)", &["f", "f"]),
+            ("f(a) == 0 || f(b) == 0", &[]),
+            ("f(a) && g(b) && f(c)", &[]),
+            ("f(a) == g(b)", &[]),
+        ] {
+            assert_eq!(unordered(condition), expected, "{condition}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use program::conditions::{ConditionKind, Exit, Step, Written};
 use program::{Expression, Program};
 
 use super::describe::View;
+use super::mentions::mentions;
 
 /// What the branch at `branch` says of its condition when control goes on at `next`; `None` when it only decides a part
 /// of it, or the source does not tell which side is which.
@@ -26,9 +27,43 @@ pub(super) fn by_branch(program: &Program, branch: u64, next: u64) -> Option<boo
     let step = if next == *taken { member.holds } else { member.fails };
     match (&condition.kind, step) {
         (ConditionKind::Branch { true_exit: Some(holding), .. }, Step::Exit(exit)) => Some(exit == *holding),
-        (ConditionKind::Value { .. }, Step::Exit(exit)) => Some(exit == Exit::First),
+        (ConditionKind::Value { .. }, Step::Exit(exit)) if is_number(program, branch) => {
+            Some(exit == Exit::First)
+        }
         _ => None,
     }
+}
+
+/// Whether what is made of the condition at `address` is the number that the condition itself is, as far as the source tells. Of
+/// `a < b ? 0 : 1` compilers make the number of `a >= b`, and of an `if` that chooses between two numbers as well.
+fn is_number(program: &Program, address: u64) -> bool {
+    let stmt = program.statement_at(address);
+    let written = stmt.and_then(|stmt| program.written_condition(address, &stmt));
+    written.is_some_and(|written| written.is_condition && !written.controls && !written.chooses)
+}
+
+/// What the machine and the text have to say together of whether a condition held. Where they contradict each other it is not
+/// known which of them has misunderstood the source.
+pub(super) fn settled(by_machine: Option<bool>, by_text: Option<bool>) -> Settled {
+    match (by_machine, by_text) {
+        (Some(one), Some(other)) if one != other => Settled::Contradicted,
+        (by_machine, by_text) => Settled::Known(by_machine.or(by_text)),
+    }
+}
+
+/// Whether a condition held, where nothing contradicts it.
+pub(super) fn known(by_machine: Option<bool>, by_text: Option<bool>) -> Option<bool> {
+    match settled(by_machine, by_text) {
+        Settled::Known(holds) => holds,
+        Settled::Contradicted => None,
+    }
+}
+
+/// Whether a condition held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    Known(Option<bool>),
+    Contradicted,
 }
 
 /// What the instruction at `address`, which makes a number of its condition, says of this; `cpu` is as it is before it.
@@ -46,13 +81,17 @@ pub(super) fn by_number(program: &Program, address: u64, cpu: &Cpu) -> Option<bo
     let numbers = conditions.iter().filter(|one| matches!(one.kind, ConditionKind::Value { .. }));
     let member = numbers.flat_map(|one| &one.members).find(|member| member.address == address)?;
     match if cpu.flag_record().holds(test) { member.holds } else { member.fails } {
-        Step::Exit(exit) => Some(exit == Exit::First),
+        Step::Exit(exit) => Some(exit == Exit::First).filter(|_| is_number(program, address)),
         Step::Member(_) | Step::Block(_) | Step::Unknown => None,
     }
 }
 
-/// The same by what the text of the condition says, as far as its parts can be evaluated; `None` for a text that is more than an expression.
+/// The same by what the text of the condition says, as far as its parts can be evaluated; `None` for a text that is more than an expression,
+/// and for one that changes what it asks about: which of the values counts depends on when it is looked at.
 pub(super) fn by_text(view: &View<'_>, condition: &str) -> Option<bool> {
+    if mentions(condition).iter().any(|mention| mention.is_assigned) {
+        return None;
+    }
     let truth = |text: &str| {
         let expression = Expression::parse(text).ok()?;
         expression.evaluate(view.program, view.state, view.frame()?).ok()?.truth
@@ -79,7 +118,7 @@ fn of_parts(text: &str, truth: &dyn Fn(&str) -> Option<bool>) -> Option<bool> {
 }
 
 /// The sides of the last such operator that stands in no parentheses and no literal.
-fn split<'a>(text: &'a str, sign: &str) -> Option<(&'a str, &'a str)> {
+pub(super) fn split<'a>(text: &'a str, sign: &str) -> Option<(&'a str, &'a str)> {
     let (mut depth, mut quote, mut at, mut found) = (0usize, None, 0, None);
     let bytes = text.as_bytes();
     while let Some(byte) = bytes.get(at) {
@@ -122,7 +161,9 @@ pub fn condition(text: &str) -> &str {
     let bare = text.trim_start_matches(['}', ' ']);
     let bare = bare.strip_prefix("else").map_or(bare, str::trim_start);
     let bare = bare.strip_prefix("return ").unwrap_or(bare).trim_end_matches([';', ' ']);
-    if let Some((chooses, _)) = bare.split_once(" ? ") {
+    // In the arguments of a call it cannot be told where the question begins.
+    let is_balanced = |text: &str| text.matches('(').count() == text.matches(')').count();
+    if let Some((chooses, _)) = bare.split_once(" ? ").filter(|(chooses, _)| is_balanced(chooses)) {
         return assigned(chooses);
     }
     let words = ["if", "while", "assert!", "debug_assert!", "assert"];
@@ -159,6 +200,7 @@ mod tests {
         assert_eq!(condition("return a < b;"), "a < b");
         assert_eq!(condition("entry->value = value[0] ? copy(value) : NULL;"), "value[0]");
         assert_eq!(condition("int sign = a == b ? 0 : 1;"), "a == b");
+        assert_eq!(condition("printf(\"%d\", a ? b : c);"), "printf(\"%d\", a ? b : c)");
         assert_eq!(condition("if (a"), "if (a");
         assert_eq!(condition("if end <= start {"), "end <= start");
         assert_eq!(condition("if end <= start"), "end <= start");

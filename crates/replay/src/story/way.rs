@@ -94,7 +94,8 @@ impl Recording {
             Made::Decision | Made::Omission(_) => {
                 let next = state.registers().rip().unwrap_or(0);
                 let holds = truth::by_branch(program, step.address, next);
-                Role::Decides { holds: holds.or_else(|| truth::by_text(&view, truth::condition(&words))) }
+                let by_text = truth::by_text(&view, truth::condition(&words));
+                Role::Decides { holds: truth::known(holds, by_text) }
             }
             Made::Call => Role::Calls,
             Made::Register(_) | Made::Memory { .. } | Made::Kernel(_) => Role::Makes,
