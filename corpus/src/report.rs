@@ -13,6 +13,7 @@ pub struct Report {
     pub unset: Option<Line>,
     pub is_certain: bool,
     pub is_cut_short: bool,
+    pub is_told_in_part: bool,
     pub causes: Vec<Cause>,
     #[serde(default)]
     pub value: Vec<Line>,
@@ -132,7 +133,10 @@ impl Report {
             read.add(cause.conditions(), Part::Cause);
             read.add(&self.value, Part::Value);
             read.add(&cause.before, Part::From);
-            read.add(others.iter().map(|other| &other.condition), Part::AlsoPossible);
+            read.add(
+                others.iter().flat_map(|other| [&other.condition].into_iter().chain(&other.second)),
+                Part::AlsoPossible,
+            );
             read.add(cause.way(), Part::Path);
             read.add(&self.beside, Part::Beside);
             read.add(&cause.reading, Part::ReadNext);
@@ -216,13 +220,14 @@ mod tests {
             r#"{"candidates": 1, "tried": 1, "cases": 0, "wholes": 0, "pairs": 0, "instructions": 9}"#;
         let cause = r#"{"condition": {"place": null}, "second": null, "steps": [], "path": [], "before": [], "reading": []}"#;
         let text = format!(
-            r#"{{"is_certain": false, "is_cut_short": false, "causes": [{cause}], "computed": [], "search": {search}}}"#
+            r#"{{"is_certain": false, "is_cut_short": false, "is_told_in_part": false, "causes": [{cause}], "computed": [], "search": {search}}}"#
         );
         let is_read = |text: &str| serde_json::from_str::<Report>(text).is_ok();
         assert!(is_read(&text), "{text}");
         let members = [
             "is_certain",
             "is_cut_short",
+            "is_told_in_part",
             "causes",
             "computed",
             "search",

@@ -75,7 +75,7 @@ impl Row {
             share: share(executed, answered),
             is_certain: report.is_certain,
             is_right: cause.is_some_and(|cause| is_at_fault(&cause.condition)),
-            is_cut_short: report.is_cut_short,
+            is_cut_short: report.is_cut_short || report.is_told_in_part,
             path: cause.map_or(0, |cause| cause.way().len()),
             path_starts_at_fault: cause.and_then(|cause| cause.way().first()).is_some_and(is_at_fault),
             reply: answered.reply,

@@ -253,11 +253,11 @@ impl Workshop<'_> {
 
 /// What kind of fault a wrong expression is, by what becomes of its value.
 fn kind_of(node: Node<'_>, statement: Node<'_>) -> Kind {
+    if is_comparison(node) {
+        return Kind::Branch;
+    }
     for (below, above) in std::iter::once(node).chain(ancestors(node)).zip(ancestors(node)) {
-        let operator = above.child_by_field_name("operator").map(|operator| operator.kind());
-        let is_comparison = above.kind() == "binary_expression"
-            && matches!(operator, Some("<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||"));
-        if is_comparison || is_field(below, above, "condition") {
+        if is_comparison(above) || is_field(below, above, "condition") {
             return Kind::Branch;
         }
         let is_step = above.kind() == "for_statement" && !is_field(below, above, "body");
@@ -271,4 +271,10 @@ fn kind_of(node: Node<'_>, statement: Node<'_>) -> Kind {
         }
     }
     Kind::Other
+}
+
+fn is_comparison(node: Node<'_>) -> bool {
+    let operator = node.child_by_field_name("operator").map(|operator| operator.kind());
+    node.kind() == "binary_expression"
+        && matches!(operator, Some("<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||"))
 }

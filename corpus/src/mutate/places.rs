@@ -41,19 +41,24 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// Where the value of a missing assignment should have been used: the first use after it that can be reached; else
-    /// the first in the loop around it; else in other functions, as far as they can name it.
+    /// Where the value of a missing assignment should have been used: the first use that control can come to after it, be it that the innermost loop around it
+    /// goes on that has one, or that it is over; else in other functions, as far as they can name it.
     pub fn uses(&self, missing: Node<'a>) -> Lines {
         let Some(function) = function_of(missing) else { return Lines::new() };
         let uses: Vec<Node<'_>> = self.statements(function, |node| self.is_read_at(node), missing).collect();
         let begin = |statement: &&Node<'_>| own_range(**statement).start;
         let after = uses.iter().filter(|one| begin(one) > missing.start_byte() && reaches(missing, **one));
-        let around = ancestors(missing).filter(|above| is_loop(above) && goes_around(missing, *above)).last();
-        let again = uses.iter().filter(|one| around.is_some_and(|around| contains(around, **one)));
-        match after.min_by_key(begin).or_else(|| again.min_by_key(begin)) {
-            Some(first) => own_lines(*first, self.source),
-            None => self.uses_elsewhere(function, missing),
-        }
+        let after = after.min_by_key(begin);
+        let mut loops = ancestors(missing).filter(|above| is_loop(above) && goes_around(missing, *above));
+        // What comes before the next round is reached first.
+        let again = loops.find_map(|around| {
+            let is_after = after.is_some_and(|after| contains(around, *after));
+            let round = uses.iter().filter(|one| contains(around, **one));
+            (!is_after).then(|| round.min_by_key(begin)).flatten()
+        });
+        let found: Lines =
+            after.into_iter().chain(again).flat_map(|one| own_lines(*one, self.source)).collect();
+        if found.is_empty() { self.uses_elsewhere(function, missing) } else { found }
     }
 
     /// The definitions that a missing assignment should have overwritten: the nearest before it, and the last in the

@@ -129,6 +129,33 @@ fn a_missing_reset_in_a_loop_is_at_the_next_use_around_the_loop() {
     assert!(texts(text, Operator::MissingReset)[0].contains("a;\n    \n  }"));
 }
 
+/// The next round comes before what is behind the loop, and the inner loop's before the outer one's.
+#[test]
+fn a_missing_assignment_in_a_loop_is_at_the_use_on_each_way_on() {
+    let text = "int f(int n)\n{\n  int sum = 0;\n  while (n > 9) {\n    sum++;\n    n /= 10;\n  }\n  sum = n + 1;\n  return sum;\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 6).0, [4, 8]);
+    let text =
+        "void f(int n)\n{\n  int i;\n  while (n--) {\n    i = 0;\n    while (i < n)\n      i++;\n  }\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 7).0, [6]);
+    let text = "int f(int n)\n{\n  while (n > 9) {\n    n--;\n    if (n == 20)\n      return n;\n  }\n  return n;\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 4).0, [5]);
+}
+
+#[test]
+fn what_is_missing_at_the_end_of_a_function_is_where_it_is_called_be_it_by_a_pointer() {
+    let text = "void g(void);\nvoid f(int *a)\n{\n  if (*a)\n    g();\n}\nvoid (*run)(int *) = f;\nvoid h(int *a)\n{\n  (*run)(a);\n}\n";
+    assert_eq!(missing(text, Operator::RemovedStatement, 4).0, [10]);
+}
+
+#[test]
+fn a_condition_that_loses_a_part_is_a_branch_wherever_its_value_goes() {
+    let text = "int f(int a, int b) { int c = a && b; c = a || b; return a && c; }";
+    let source = Source::parse(text).unwrap();
+    let removed = mutants(&source).into_iter().filter(|mutant| mutant.operator == Operator::RemovedCondition);
+    let kinds: Vec<Kind> = removed.map(|mutant| mutant.kind).collect();
+    assert_eq!(kinds, [Kind::Branch; 6]);
+}
+
 #[test]
 fn initial_values_are_wrong_in_declarations_and_loops() {
     let text = "void f(void) { int a = 5, i; for (i = 2; i < a; i++) a--; }";

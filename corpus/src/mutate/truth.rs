@@ -120,17 +120,31 @@ fn next_statement(missing: Node<'_>, source: &Source) -> Lines {
     }
 }
 
-/// The statements that call a function; if none does by name, as of `main`, its end.
+/// The statements that call a function; if none does by name, those that call what a pointer leads to; of `main` its end.
 fn calls_of(function: Node<'_>, source: &Source) -> Lines {
     let name = name_of_function(function, source);
-    let calls = source.nodes(source.root()).into_iter().filter(|node| is_call(*node, name, source));
-    let lines: Lines =
-        calls.filter_map(|call| statement_of(call, source)).flat_map(|one| own_lines(one, source)).collect();
-    if lines.is_empty() {
+    let nodes = source.nodes(source.root());
+    let lines_where = |calls: &dyn Fn(Node<'_>) -> bool| -> Lines {
+        let statements =
+            nodes.iter().filter(|node| calls(**node)).filter_map(|call| statement_of(*call, source));
+        statements.flat_map(|one| own_lines(one, source)).collect()
+    };
+    let by_name = lines_where(&|node| is_call(node, name, source));
+    let found = match by_name.is_empty() && name != "main" {
+        true => lines_where(&is_indirect_call),
+        false => by_name,
+    };
+    if found.is_empty() {
         let end = function.end_byte();
         return lines_of(end.saturating_sub(1)..end, source);
     }
-    lines
+    found
+}
+
+/// Does the node call what an expression leads to, and no function by its name?
+fn is_indirect_call(node: Node<'_>) -> bool {
+    let called = node.child_by_field_name("function").filter(|_| node.kind() == "call_expression");
+    called.is_some_and(|called| called.kind() != "identifier")
 }
 
 fn next_in_block(node: Node<'_>) -> Option<Node<'_>> {

@@ -24,8 +24,15 @@ pub fn of(
     if arguments.minimize {
         return to_minimized(limits, recorded);
     }
-    let found = arguments.passing_input.as_ref().map(|path| to_given(path, limits, recorded));
-    found.transpose().map_err(|error| Failure::new(exit_code::USAGE, error))
+    let Some(path) = &arguments.passing_input else { return Ok(None) };
+    if Inducing::has_none(&recorded.case, &mut recorded.recording) {
+        tell(&format!(
+            "whydunit: the failing run has no input besides its arguments, so it has nothing that {} has not\n",
+            path.display()
+        ));
+        return Ok(None);
+    }
+    to_given(path, limits, recorded).map(Some).map_err(|error| Failure::new(exit_code::USAGE, error))
 }
 
 /// The difference to an input that minimizing finds.
@@ -65,7 +72,7 @@ fn to_given(path: &Path, limits: &Stopping, recorded: &mut RecordedCase) -> anyh
     };
     Inducing::of(&recorded.case, &mut recorded.recording, &passing, basis).with_context(|| {
         format!(
-            "it is not known what {} stands for: the program has no standard input, and not one file",
+            "it is not known what {} stands for: the program has no standard input, and more than one file",
             path.display()
         )
     })

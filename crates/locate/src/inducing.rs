@@ -46,6 +46,12 @@ impl Inducing {
         Some(Inducing { part: part.name.clone(), ranges: differing(part.text.bytes(), passing), basis })
     }
 
+    /// Whether a failing run has no standard input and no files, so that nothing of it can make a difference.
+    pub fn has_none(case: &Case, recording: &mut Recording) -> bool {
+        let input = Input::of(case, &recording.at(recording.start()));
+        input.parts.iter().all(|part| matches!(part.name, PartName::Argument(_)))
+    }
+
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }

@@ -99,7 +99,7 @@ fn settled_mentions(condition: &str) -> Vec<Mention> {
     all.iter().filter(is_settled).cloned().collect()
 }
 
-/// The words of the patterns that values are matched with: the names among them get their values only then.
+/// The words of the patterns that values are matched with, and those that begin them: the names among them get their values only then.
 fn bound_names(condition: &str) -> Vec<&str> {
     let mut words = condition.split(|one: char| !is_word(one) && one != '=').filter(|word| !word.is_empty());
     let mut bound = Vec::new();
@@ -109,6 +109,7 @@ fn bound_names(condition: &str) -> Vec<&str> {
             "for" => &["in"],
             _ => continue,
         };
+        bound.push(word);
         bound.extend(words.by_ref().take_while(|word| !ends.contains(word)));
     }
     bound

@@ -89,6 +89,8 @@ fn calls(recording: &mut Recording, program: &Program, time: Time) -> Vec<Call> 
     let mut calls: Vec<Call> = Vec::new();
     let mut depth = 0usize;
     let mut later: Option<Pass<'_>> = None;
+    // Where the statement's own code went on.
+    let mut own_later = u64::MAX;
     let is_own = |address: &u64| is_line_of(program, *address, own.as_ref());
     for pass in trace.backward() {
         let shape = shapes.of(&pass);
@@ -115,6 +117,9 @@ fn calls(recording: &mut Recording, program: &Program, time: Time) -> Vec<Call> 
         }
         match (depth, calls.last_mut()) {
             (0, _) if !shape.addresses().iter().any(is_own) => break,
+            // A round of a loop that is all in one line was before.
+            (0, _) if own_later < shape.start() => break,
+            (0, _) => own_later = shape.start(),
             (1, Some(call)) => call.entries.push(shape.start()),
             _ => {}
         }
