@@ -144,7 +144,7 @@ fn a_missing_assignment_in_a_loop_is_at_the_use_on_each_way_on() {
 #[test]
 fn what_is_missing_at_the_end_of_a_function_is_where_it_is_called_be_it_by_a_pointer() {
     let text = "void g(void);\nvoid f(int *a)\n{\n  if (*a)\n    g();\n}\nvoid (*run)(int *) = f;\nvoid h(int *a)\n{\n  (*run)(a);\n}\n";
-    assert_eq!(missing(text, Operator::RemovedStatement, 4).0, [10]);
+    assert_eq!(missing(text, Operator::RemovedStatement, 5).0, [10]);
 }
 
 #[test]

@@ -110,6 +110,7 @@ fn bound_names(condition: &str) -> Vec<&str> {
             _ => continue,
         };
         bound.push(word);
+        bound.extend(ends);
         bound.extend(words.by_ref().take_while(|word| !ends.contains(word)));
     }
     bound
