@@ -17,6 +17,9 @@ use crate::report::{Part, Report};
 use crate::spectrum::{Formula, Spectrum};
 use crate::tool::{Help, Tool};
 
+/// So many tests are tried until one passes in the machine, too.
+const MOST_TWINS: usize = 8;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Technique {
@@ -156,7 +159,7 @@ impl<'a> Inquiry<'a> {
     /// The answer; `None` if the case lacks what the question wants to give.
     pub fn ask(&self, question: Question) -> Result<Option<Answered>> {
         if !self.is_reproduced && question.technique.runs_the_failure() {
-            let has_help = question.with != With::Passing || self.passing().is_some();
+            let has_help = question.with != With::Passing || self.passing()?.is_some();
             let answered = Answered { reply: Reply::NotReproduced, ..Answered::default() };
             return Ok(has_help.then_some(answered));
         }
@@ -202,7 +205,7 @@ impl<'a> Inquiry<'a> {
         }
         let help = match with {
             With::Alone => Some(Help::None),
-            With::Passing => self.passing().map(Help::Passing),
+            With::Passing => self.passing()?.map(Help::Passing),
             With::Reference => self.case.reference.as_deref().map(Help::Reference),
         };
         let Some(help) = help else { return Ok(None) };
@@ -211,17 +214,27 @@ impl<'a> Inquiry<'a> {
         Ok(Some(answer))
     }
 
-    /// The passing test with the same command line whose input is the most alike.
-    fn passing(&self) -> Option<&Test> {
-        let failing = &self.case.tests.get(self.case.failing)?.test;
+    /// The passing test with the same command line whose input is the most alike. Natively it passes, but the machine may notice that it
+    /// goes wrong with the heap as well; then it is the next one.
+    fn passing(&self) -> Result<Option<&Test>> {
+        let Some(failing) = self.case.tests.get(self.case.failing).map(|tested| &tested.test) else {
+            return Ok(None);
+        };
         let is_like = |tested: &&Tested| {
             tested.passes == Some(true)
                 && tested.test.files == failing.files
                 && tested.test.arguments().eq(failing.arguments())
                 && tested.test.stdin != failing.stdin
         };
-        let passing = self.case.tests.iter().filter(is_like).map(|tested| &tested.test);
-        passing.min_by_key(|test| unlike(&test.stdin, &failing.stdin))
+        let mut twins: Vec<&Test> =
+            self.case.tests.iter().filter(is_like).map(|tested| &tested.test).collect();
+        twins.sort_by_cached_key(|test| unlike(&test.stdin, &failing.stdin));
+        for twin in twins.into_iter().take(MOST_TWINS) {
+            if self.tool.passes(&self.case, twin)? {
+                return Ok(Some(twin));
+            }
+        }
+        Ok(None)
     }
 
     fn suspect(&self, formula: Formula) -> Result<Answered> {

@@ -96,13 +96,27 @@ impl Tool {
 
     /// How often each statement is executed in a test of the case's program, up to where it counts as hanging.
     pub fn coverage(&self, case: &Case, test: &Test) -> Result<Coverage> {
+        covered(case, &self.run_test(case, test, &["dump", "coverage", "--to", HANG_AFTER])?)
+    }
+
+    /// Whether the case's program neither crashes nor hangs in the machine with a test.
+    pub fn passes(&self, case: &Case, test: &Test) -> Result<bool> {
+        let ran = self.run_test(case, test, &["stats", "--format", "json", "--hang-after", HANG_AFTER])?;
+        Ok(match answer::reply(&ran)? {
+            Reply::Given => answer::witness(&ran)?.is_none(),
+            Reply::NotReproduced | Reply::NoAnswer | Reply::NotAsked => false,
+        })
+    }
+
+    fn run_test(&self, case: &Case, test: &Test, words: &[&str]) -> Result<Ran> {
         let place = tempfile::tempdir_in(&case.directory).context("no directory can be made for a run")?;
         native::lay_out(test, place.path())?;
-        let mut command = self.command("dump", self.seconds, place.path());
+        let (what, options) = words.split_first().context("no command to be asked")?;
+        let mut command = self.command(what, self.seconds, place.path());
         let executable = native::bring(&case.directory.join(&case.executable), place.path())?;
-        command.args(["coverage", "--to", HANG_AFTER, "--stdin", native::INPUT, "--"]);
+        command.args(options).args(["--stdin", native::INPUT, "--"]);
         command.arg(executable).args(test.arguments());
-        covered(case, &limited::run(command, &place.path().join(ANSWER))?)
+        limited::run(command, &place.path().join(ANSWER))
     }
 
     /// The same of the failing run.

@@ -62,9 +62,11 @@ impl RecordedCase {
         Ok(RecordedCase { case, given, recording, program, scope, map, start })
     }
 
-    /// The same run with another heap.
-    pub fn with_heap(&self, heap: Heap) -> Result<RecordedCase, Failure> {
-        self.again(Case { heap, ..self.case.clone() }, self.given.clone())
+    /// The same run with another heap, of so many instructions at the most.
+    pub fn with_heap(&self, heap: Heap, most: u64) -> Result<RecordedCase, Failure> {
+        let mut case = Case { heap, ..self.case.clone() };
+        case.limits.instructions = case.limits.instructions.min(most);
+        self.again(case, self.given.clone())
     }
 
     /// The beginning of a run that goes round in a loop without end, as far as it is worth looking at.

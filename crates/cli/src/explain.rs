@@ -13,7 +13,7 @@ use locate::inducing::Inducing;
 use locate::switching::{Judge, Meter, Options, Order, Parking, Search};
 use replay::failure::{Failure as Failed, FailureKind, Verdict};
 use replay::oracle::{Assertions, ask};
-use replay::{Code, Flow, Heap, Patience, escaped, without_wrong_bytes};
+use replay::{Code, Expectation, Flow, Heap, Patience, escaped, without_wrong_bytes};
 use report::{ExplainReport, Explained, Page, envelope};
 use serde_json::json;
 
@@ -71,7 +71,7 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
     let mut verdict = recorded.judge()?;
     if verdict.failure().is_none() && recorded.case.heap == Heap::Checked {
         // What a program does wrong may show only with its own allocator.
-        let mut other = recorded.with_heap(Heap::Program)?;
+        let mut other = recorded.with_heap(Heap::Program, u64::MAX)?;
         let otherwise = other.judge()?;
         if let Verdict::Failed(_) = otherwise {
             tell("whydunit: the run fails only with the program's own allocator, so that is used\n");
@@ -84,6 +84,7 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
         *later = given_up;
     }
     warn_of_oracle(&recorded, &failure);
+    tell_of_other_heap(&recorded, &failure)?;
     interrupt::catch();
     let limits = Stopping { threads: jobs(arguments), budget: inducing::RUNS, deadline: deadlines.input };
     let inducing = inducing::of(arguments, &limits, &mut recorded)?;
@@ -114,6 +115,22 @@ pub fn explain(mut arguments: ExplainArguments) -> Result<u8, Failure> {
     explain_page::write(&text, arguments.output.as_deref())?;
     let is_explained = !explanation.causes.is_empty() || report.comes_of_unset();
     Ok(if is_explained { exit_code::SUCCESS } else { exit_code::NO_ANSWER })
+}
+
+/// What the checked heap has noticed comes before what the user has seen, and need not be the reason. A run that takes many times as long is not waited for.
+fn tell_of_other_heap(recorded: &RecordedCase, failure: &Failed) -> Result<(), Failure> {
+    let is_noticed = matches!(failure.kind, FailureKind::GuestFault { .. });
+    let is_said = |expectation: &Expectation| !matches!(expectation, Expectation::EndsWithin(_));
+    if !is_noticed || !recorded.case.oracle.expectations.iter().any(is_said) {
+        return Ok(());
+    }
+    let most = recorded.recording.end().0.saturating_mul(4);
+    if let Verdict::Failed(other) = recorded.with_heap(Heap::Program, most)?.judge()? {
+        tell(&format!(
+            "whydunit: with --heap=program, which does not check the heap, the run {other}; that can be explained as well\n"
+        ));
+    }
+    Ok(())
 }
 
 /// Nobody has asked the user's own oracle about a run that fails without it, but what trials come to is for it to say.

@@ -118,6 +118,25 @@ fn a_value_that_is_computed_wrongly_is_no_matter_of_conditions() {
     golden("computed", &ran.stdout);
 }
 
+#[test]
+fn what_is_wrong_beside_an_error_that_the_heap_hides_is_hinted_at() {
+    let scratch = Scratch::new("explain-beside");
+    let source = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+                  int main(int argc, char **argv)\n{\n\
+                  char *name = malloc(strlen(argv[1]));\n\
+                  strcpy(name, argv[1]);\n\
+                  if (atoi(argv[2]) > 18)\n        printf(\"%s may enter\\n\", name);\n\
+                  return 0;\n}\n";
+    scratch.compile("entry", source, &["-O0", "-w"]);
+    let words = ["--expect-stdout", "-- Ann may enter"];
+    let ran = explain(&scratch, &words, &["./entry", "-- Ann", "18"], "");
+    assert!(ran.stdout.contains("wrote to memory"), "{ran:?}");
+    let hint = "with --heap=program, which does not check the heap, the run printed no more where";
+    assert!(ran.stderr.contains(hint), "{ran:?}");
+    let ran = explain(&scratch, &["--heap=program", words[0], words[1]], &["./entry", "-- Ann", "18"], "");
+    assert!(ran.stdout.contains("CAUSE   entry.c:8") && !ran.stderr.contains("--heap"), "{ran:?}");
+}
+
 /// One statement does all of it, but what it prints comes from the input; and without lines the function stands for them.
 #[test]
 fn a_value_that_comes_from_the_input_is_not_called_a_constant() {

@@ -136,6 +136,40 @@ int main(int argc, char **argv)
     assert_eq!(causes[0]["steps"], Value::Array(Vec::new()));
 }
 
+/// The name was read by the call that was asked as well; how that went is another matter.
+#[test]
+fn what_a_library_read_for_a_condition_is_not_its_outcome() {
+    let failing = Failing {
+        name: "words",
+        source: "#include <stdio.h>
+#include <string.h>
+static int next(char *word)
+{
+    return scanf(\"%9s\", word) == 1;
+}
+int main(void)
+{
+    char word[10];
+    int count = 0;
+    while (next(word)) {
+        if (strcmp(word, \"end\") == 0)
+            continue;
+        count++;
+    }
+    printf(\"%d\\n\", count);
+    return 0;
+}
+",
+        flags: &["-O0"],
+        arguments: &[],
+        input: "one end",
+        oracle: &["--expect-stdout", "2"],
+    };
+    let causes = failing.causes();
+    assert_eq!(decision(&causes[0]["condition"]), (12, 2));
+    assert_eq!(causes[0]["steps"], Value::Array(Vec::new()));
+}
+
 /// Both numbers that are no primes have to be seen to be none. That the loop of `main` ends early for the second is no repair.
 #[test]
 fn pairs_of_one_condition_come_before_others_and_are_told_whole() {

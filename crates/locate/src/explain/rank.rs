@@ -223,7 +223,8 @@ fn decision_of<'c>(
     others: &[&'c Critical],
 ) -> Option<&'c Critical> {
     let place = |stmt: &Stmt| (stmt.file.clone(), stmt.line, stmt.function.clone());
-    let own = step.stmt.as_ref().map(place)?;
+    // What a library wrote for the statement, as `scanf` does, is not what that decided.
+    let own = step.stmt.as_ref().filter(|_| step.library.is_none()).map(place)?;
     let becomes_value = |one: &&&Critical| {
         let known = instances.known(&one.instance);
         let is_it = known.and_then(|known| known.stmt.as_ref()).map(place).as_ref() == Some(&own);
