@@ -223,7 +223,7 @@ enum FailureKind {
 #[serde(rename_all = "kebab-case")]
 enum Difference {
     Missing,
-    Extra,
+    Surplus,
     Different,
 }
 
@@ -297,7 +297,7 @@ pub fn length(ran: &Ran) -> Result<u64> {
 fn first_wrong(failure: &Failure) -> Result<Option<String>> {
     match failure.difference.as_ref().context("a wrong output has no difference")? {
         Difference::Missing => Ok(None),
-        Difference::Extra | Difference::Different => {
+        Difference::Surplus | Difference::Different => {
             let offset = failure.offset.context("a wrong output has no first byte")?;
             Ok(Some(format!("output:{offset}")))
         }
@@ -312,7 +312,7 @@ mod tests {
         Ran { status, stdout: stdout.into(), ..Ran::default() }
     }
 
-    const SLICE: &str = r#"{"schema": "whydunit/1", "failure": {"kind": "wrong-output", "time": 7, "difference": "extra", "offset": 3},
+    const SLICE: &str = r#"{"schema": "whydunit/1", "failure": {"kind": "wrong-output", "time": 7, "difference": "surplus", "offset": 3},
         "findings": [{"kind": "slice", "statements": [{"place": {"file": "a/main.c", "line": 2}, "distance": 1, "last_time": 4}]}],
         "verdict": {"outcome": "failed"}, "counts": {"end": "exited with status 5", "instructions": 9}}"#;
 

@@ -266,3 +266,49 @@ fn a_failure_that_the_machine_does_not_show_is_told_apart_from_a_miss() {
     let inquiry = Inquiry::new(&tool, &case).unwrap();
     assert_eq!(inquiry.ask(question).unwrap().map(|answered| answered.reply), Some(Reply::NotReproduced));
 }
+
+fn written(text: &str, runs: &[(&str, &str)]) -> Program {
+    let test = |(stdin, _): &(&str, &str)| {
+        let mut test = Test::default();
+        test.stdin = (*stdin).to_owned();
+        test
+    };
+    let answer = |(_, stdout): &(&str, &str)| Answer { status: 0, stdout: (*stdout).to_owned() };
+    Program {
+        name: "written".to_owned(),
+        source: mutate::Source::parse(text).unwrap(),
+        tests: runs.iter().map(test).collect(),
+        answers: runs.iter().map(answer).collect(),
+    }
+}
+
+#[test]
+fn output_that_is_too_much_or_missing_or_other_is_asked_about() {
+    let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
+    let text = "#include <stdio.h>\nint main(void)\n{\n  for (int i = 1; i < 9; i++) {\n    printf(\"%d\\n\", i);\n    \
+        if (i > 1)\n      break;\n  }\n  return 0;\n}\n";
+    let place = tempfile::tempdir().unwrap();
+    let program = written(text, &[("", "1\n2\n")]);
+    let harvest = suites::harvest(&program, 100, &draw(Suite::Mutants, 5), place.path()).unwrap();
+    let criterion = |case: &Case| Inquiry::new(&tool, case).unwrap().case.criterion;
+    let asked: BTreeSet<Option<String>> = harvest.cases.iter().map(criterion).collect();
+    let wanted = [None, Some("output:0".to_owned()), Some("output:4".to_owned())];
+    assert!(asked.is_superset(&BTreeSet::from(wanted)), "{asked:?}");
+}
+
+/// What is written beyond the block goes unnoticed natively.
+#[test]
+fn a_test_that_crashes_in_the_machine_is_no_passing_twin() {
+    let tool = Tool { binary: tool::binary().unwrap(), seconds: 60, budget: 2_000_000_000 };
+    let text = "#include <stdio.h>\n#include <stdlib.h>\nint main(void)\n{\n  char *a = malloc(8);\n  int n = getchar();\n  \
+        a[8] = 1;\n  if (n > 'c')\n    n = 'z';\n  printf(\"%c\\n\", n);\n  return 0;\n}\n";
+    let place = tempfile::tempdir().unwrap();
+    let program = written(text, &[("c", "c\n"), ("e", "z\n"), ("a", "a\n")]);
+    let harvest = suites::harvest(&program, 100, &draw(Suite::Mutants, 5), place.path()).unwrap();
+    let has_twin = |case: &&Case| case.tests.iter().any(|tested| tested.passes == Some(true));
+    let case = harvest.cases.iter().find(has_twin).expect("a case with a test that passes natively");
+    let inquiry = Inquiry::new(&tool, case).unwrap();
+    let ask = |with: With| inquiry.ask(Question { technique: Technique::Explain, with }).unwrap();
+    assert!(ask(With::Alone).is_some_and(|answered| answered.reply == Reply::Given));
+    assert!(ask(With::Passing).is_none());
+}
