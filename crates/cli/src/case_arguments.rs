@@ -38,11 +38,11 @@ pub struct OracleArguments {
     ///
     /// A text on the command line is compared with or without an end of line at its end, a
     /// file byte by byte. A text that begins with @ is written with @@.
-    #[arg(long, verbatim_doc_comment, allow_hyphen_values = true, value_name = "TEXT|@FILE")]
+    #[arg(long, verbatim_doc_comment, allow_negative_numbers = true, value_name = "TEXT|@FILE")]
     pub expect_stdout: Option<OsString>,
 
     /// The same for standard error
-    #[arg(long, allow_hyphen_values = true, value_name = "TEXT|@FILE")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TEXT|@FILE")]
     pub expect_stderr: Option<OsString>,
 
     /// The file PATH holds this text, or what FILE holds, at the end (repeatable)

@@ -118,6 +118,15 @@ fn a_value_that_is_computed_wrongly_is_no_matter_of_conditions() {
     golden("computed", &ran.stdout);
 }
 
+/// The dashes before the program are no text that it should print.
+#[test]
+fn a_text_that_was_forgotten_is_an_error() {
+    let scratch = Scratch::new("explain-forgotten");
+    let ran = explain(&scratch, &["--expect-stdout"], &["/bin/true"], "");
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("a value is required"), "{ran:?}");
+}
+
 #[test]
 fn what_is_wrong_beside_an_error_that_the_heap_hides_is_hinted_at() {
     let scratch = Scratch::new("explain-beside");
@@ -128,12 +137,12 @@ fn what_is_wrong_beside_an_error_that_the_heap_hides_is_hinted_at() {
                   if (atoi(argv[2]) > 18)\n        printf(\"%s may enter\\n\", name);\n\
                   return 0;\n}\n";
     scratch.compile("entry", source, &["-O0", "-w"]);
-    let words = ["--expect-stdout", "-- Ann may enter"];
-    let ran = explain(&scratch, &words, &["./entry", "-- Ann", "18"], "");
+    let words = ["--expect-stdout", "Ann may enter"];
+    let ran = explain(&scratch, &words, &["./entry", "Ann", "18"], "");
     assert!(ran.stdout.contains("wrote to memory"), "{ran:?}");
     let hint = "with --heap=program, which does not check the heap, the run printed no more where";
     assert!(ran.stderr.contains(hint), "{ran:?}");
-    let ran = explain(&scratch, &["--heap=program", words[0], words[1]], &["./entry", "-- Ann", "18"], "");
+    let ran = explain(&scratch, &["--heap=program", words[0], words[1]], &["./entry", "Ann", "18"], "");
     assert!(ran.stdout.contains("CAUSE   entry.c:8") && !ran.stderr.contains("--heap"), "{ran:?}");
 }
 
